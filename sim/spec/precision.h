@@ -1,0 +1,16 @@
+// Number formats of tensors and of the matrix units that multiply them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace shardsim {
+
+enum class Precision { fp32, fp16, bf16, fp8, mxfp8, nvfp4 };
+
+// Bytes of one stored element: fp32 4, fp16 and bf16 2, fp8 and mxfp8 1 (scales apart).
+// nvfp4 has half a byte and is never a storage format here: InternalError.
+[[nodiscard]] std::int64_t element_bytes(Precision precision);
+[[nodiscard]] std::string_view name(Precision precision);
+
+}  // namespace shardsim
