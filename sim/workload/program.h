@@ -66,6 +66,9 @@ struct Communication {
   Bytes bytes{};  // full buffer of the collective (as in nccl-tests' size); message of send/recv
   Precision dtype = Precision::bf16;
   std::string trigger;  // what asks for it: "attention out", "gradient bucket", ...
+  // Only the first and the last stage of the pp group take part (tied-embedding gradients, group =
+  // pp): each pp group is then the pair of its two end stages.
+  bool end_stages_only = false;
   bool operator==(const Communication&) const = default;
 };
 
