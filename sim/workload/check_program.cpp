@@ -106,7 +106,9 @@ void check_program(const Program& program, const RankGrid& grid) {
     check_rank_program(program, i);
   }
   check_ranks(program, grid);
-  check_execution(program, grid);
+  const Meetings meetings = find_meetings(program, grid);
+  check_meetings(program, meetings);
+  check_execution(program, meetings);
 }
 
 }  // namespace shardsim
