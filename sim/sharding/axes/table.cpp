@@ -1,0 +1,15 @@
+#include "sharding/axes/axes.h"
+
+namespace shardsim {
+
+const std::vector<ShardingAxis>& sharding_axes() {
+  static const std::vector<ShardingAxis> kTable{
+      tensor_parallel(),
+      sequence_parallel(),
+      data_parallel(),
+      pipeline_parallel(),
+  };
+  return kTable;
+}
+
+}  // namespace shardsim

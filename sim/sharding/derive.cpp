@@ -1,0 +1,90 @@
+#include "sharding/derive.h"
+
+#include <array>
+
+#include "base/errors.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::array<Axis, 4> kDenseAxes{Axis::tp, Axis::cp, Axis::dp, Axis::pp};
+
+template <class Pair>
+DerivedCommunication derive(const ParallelSpec& parallel, Pair&& yielded_and_needed) {
+  DerivedCommunication result;
+  for (const Axis axis : kDenseAxes) {
+    if (axis_size(parallel, axis) == 1) {
+      continue;
+    }
+    const auto [yielded, needed] = yielded_and_needed(axis);
+    const Primitive primitive = transition(yielded, needed);
+    if (primitive != Primitive::none) {
+      SHARDSIM_CHECK(result.primitive == Primitive::none, "two axes move the same tensor");
+      result = {primitive, axis_set(axis)};
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::int64_t axis_size(const ParallelSpec& parallel, Axis axis) {
+  switch (axis) {
+    case Axis::tp:
+      return parallel.tp;
+    case Axis::cp:
+      return parallel.cp;
+    case Axis::ep:
+      return 1;
+    case Axis::dp:
+      return parallel.dp;
+    case Axis::pp:
+      return parallel.pp;
+  }
+  SHARDSIM_CHECK(false, "axis without a size");
+}
+
+AxisRow row_of(const ParallelSpec& parallel, Axis axis, OperatorKind kind) {
+  AxisRow result;
+  for (const ShardingAxis& entry : sharding_axes()) {
+    if (entry.grid != axis || !entry.active(parallel)) {
+      continue;
+    }
+    if (const auto row = entry.row(kind, parallel)) {
+      result = *row;
+    }
+  }
+  return result;
+}
+
+DerivedCommunication forward_between(const ParallelSpec& parallel, OperatorKind producer,
+                                     OperatorKind consumer) {
+  return derive(parallel, [&](Axis axis) {
+    return std::pair{row_of(parallel, axis, producer).yields,
+                     row_of(parallel, axis, consumer).needs};
+  });
+}
+
+DerivedCommunication backward_between(const ParallelSpec& parallel, OperatorKind producer,
+                                      OperatorKind consumer) {
+  return derive(parallel, [&](Axis axis) {
+    return std::pair{gradient_of_input(row_of(parallel, axis, consumer)),
+                     gradient_of_output(row_of(parallel, axis, producer))};
+  });
+}
+
+DerivedCommunication stored_input(const ParallelSpec& parallel, OperatorKind producer,
+                                  OperatorKind consumer) {
+  return derive(parallel, [&](Axis axis) {
+    const Placement yielded = row_of(parallel, axis, producer).yields;
+    const Placement needed = row_of(parallel, axis, consumer).needs;
+    return std::pair{yielded.kind == Placement::Kind::shard ? yielded : needed, needed};
+  });
+}
+
+Placement weight_gradient(const ParallelSpec& parallel, Axis axis, OperatorKind kind,
+                          Placement weight) {
+  return gradient_of_weight(row_of(parallel, axis, kind), weight);
+}
+
+}  // namespace shardsim
