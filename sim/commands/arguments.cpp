@@ -1,0 +1,72 @@
+#include "commands/arguments.h"
+
+#include <algorithm>
+
+#include "base/errors.h"
+#include "commands/output.h"
+
+namespace shardsim {
+
+Format OutputOptions::kind() const {
+  if (format == "json") return Format::json;
+  if (format == "csv") return Format::csv;
+  SHARDSIM_CHECK(format == "text", "a format that the arguments' check let through");
+  return Format::text;
+}
+
+void add_output_options(CLI::App& app, OutputOptions& options) {
+  app.add_option("--format", options.format, "text, json or csv")
+      ->check(CLI::IsMember({"text", "json", "csv"}));
+  app.add_option("-o,--output", options.path, "file to write, - for stdout");
+}
+
+void add_set_option(CLI::App& app, std::vector<std::string>& overrides) {
+  app.add_option("--set", overrides, "KEY=VALUE: replace a key of the run file, e.g. parallel.tp=4")
+      ->expected(1)
+      ->take_all();
+}
+
+bool parse_arguments(CLI::App& app, const Arguments& arguments) {
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 takes them
+  try {
+    app.parse(reversed);
+    return true;
+  } catch (const CLI::CallForHelp&) {
+    write_stdout(app.help());
+    return false;
+  } catch (const CLI::ParseError& error) {
+    std::string what = error.what();
+    std::replace(what.begin(), what.end(), '\n', ' ');
+    throw ConfigError({{app.get_name(), "", what, "see " + app.get_name() + " --help"}});
+  }
+}
+
+Variation parse_variation(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    throw ConfigError({{"--vary", "", "\"" + text + "\" is not KEY=VALUE,VALUE,...",
+                        "for example parallel.tp=4,8"}});
+  }
+  Variation variation{text.substr(0, equals), {""}};
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = equals + 1; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted && c == '\\' && i + 1 < text.size()) {
+      variation.values.back() += c;
+      variation.values.back() += text[++i];
+      continue;
+    }
+    if (c == '"') quoted = !quoted;
+    if (!quoted && (c == '[' || c == '{')) ++depth;
+    if (!quoted && (c == ']' || c == '}')) --depth;
+    if (c == ',' && !quoted && depth == 0) {
+      variation.values.emplace_back();
+    } else {
+      variation.values.back() += c;
+    }
+  }
+  return variation;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,61 @@
+#include "report/assumptions.h"
+
+#include "base/text.h"
+
+namespace shardsim {
+
+namespace {
+
+// The clauses of a source that say something is assumed; a clause ends at ';' or at '. '.
+void add_assumed(const std::string& of, const std::string& source, std::vector<std::string>& list) {
+  std::size_t begin = 0;
+  while (begin < source.size()) {
+    std::size_t end = begin;
+    while (end < source.size() && source[end] != ';' && source.compare(end, 2, ". ") != 0) ++end;
+    const std::string clause = source.substr(begin, end - begin);
+    if (clause.find("assumed") != std::string::npos) {
+      const std::size_t first = clause.find_first_not_of(' ');
+      list.push_back(of + ": " + clause.substr(first));
+    }
+    begin = end + 1;
+  }
+}
+
+void add_sources(const RunSpec& run, std::vector<std::string>& list) {
+  const GpuSpec& gpu = run.cluster.gpu;
+  const GpuEfficiency& efficiency = gpu.efficiency;
+  add_assumed("cluster " + run.cluster.name, run.cluster.source, list);
+  add_assumed("stack " + run.stack.name, run.stack.source, list);
+  add_assumed("GPU " + gpu.name, gpu.source, list);
+  add_assumed("GEMM efficiency of " + gpu.name, efficiency.gemm.source, list);
+  const auto attention = efficiency.attention.find(run.stack.flash_version);
+  if (run.training.attention == AttentionKind::flash && attention != efficiency.attention.end()) {
+    add_assumed("attention efficiency of " + gpu.name, attention->second.source, list);
+  }
+  add_assumed("memory efficiency of " + gpu.name, efficiency.memory.source, list);
+}
+
+void add_model_limits(const RunSpec& run, std::vector<std::string>& list) {
+  if (run.training.overlap_slowdown == 0.0) {
+    list.push_back("kernels are not slowed by communication beside them (overlap_slowdown 0)");
+  }
+  if (run.cluster.fabric.spreading == Spreading::ideal) {
+    list.push_back("traffic spreads evenly over parallel links of the fabric");
+  }
+  list.push_back(
+      "memory counts tensors and a reserve of " + format_gib(run.training.memory_reserve) +
+      "; allocator fragmentation, NCCL buffers and library workspaces are in the reserve");
+  list.push_back("one step in the steady state: no data loading, checkpointing or evaluation");
+}
+
+}  // namespace
+
+std::vector<std::string> assumptions_of(const RunSpec& run) {
+  std::vector<std::string> list;
+  add_sources(run, list);
+  add_model_limits(run, list);
+  for (const std::string& key : run.defaults_taken) list.push_back("default: " + key);
+  return list;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,179 @@
+#include "report/run_report.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/errors.h"
+#include "base/text.h"
+#include "report/assumptions.h"
+#include "sharding/rank_grid.h"
+
+namespace shardsim {
+
+LinkKind link_kind(const std::string& link_name) {
+  if (link_name.empty()) return LinkKind::none;
+  if (link_name.find(".nvlink") != std::string::npos) return LinkKind::nvlink;
+  if (link_name.find(".pcie") != std::string::npos) return LinkKind::pcie;
+  if (link_name.find(".nic") != std::string::npos) return LinkKind::nic;
+  return LinkKind::switch_link;
+}
+
+std::string name(LinkKind kind) {
+  switch (kind) {
+    case LinkKind::none:
+      return "none";
+    case LinkKind::nvlink:
+      return "NVLink";
+    case LinkKind::pcie:
+      return "PCIe";
+    case LinkKind::nic:
+      return "NIC";
+    case LinkKind::switch_link:
+      return "switch link";
+  }
+  SHARDSIM_CHECK(false, "unknown link kind");
+}
+
+BytesPerSecond quoted_bandwidth(const ClusterSpec& cluster, LinkKind kind) {
+  if (kind == LinkKind::nvlink) return cluster.node.nvlink.bandwidth_per_direction;
+  if (kind == LinkKind::nic) return cluster.node.nic.bandwidth_per_direction;
+  if (kind == LinkKind::pcie && cluster.node.pcie) {
+    return cluster.node.pcie->bandwidth_per_direction;
+  }
+  return BytesPerSecond{};
+}
+
+namespace {
+
+// The axes of a group's name ("tp", "cp-dp"); empty when it names none of the grid's.
+AxisSet axes_of(const std::string& group) {
+  AxisSet axes = 0;
+  for (const std::string& word : split(group, '-')) {
+    for (std::size_t i = 0; i < kAxisCount; ++i) {
+      const Axis axis = static_cast<Axis>(i);
+      if (word == name(axis)) axes = static_cast<AxisSet>(axes | axis_set(axis));
+    }
+  }
+  return axes;
+}
+
+// Fills ranks, ranks_per_node and nodes.
+void place(GroupUse& use, const RankGrid& grid, const std::vector<NodeId>& node_of_rank) {
+  const AxisSet axes = axes_of(use.group);
+  if (axes == 0) return;
+  use.ranks = grid.group_size(axes);
+  for (std::int32_t group = 0; group < grid.group_count(axes); ++group) {
+    std::map<NodeId, std::int64_t> on_node;
+    for (Rank rank : grid.members(group, axes)) ++on_node[at(node_of_rank, rank)];
+    use.nodes = std::max(use.nodes, static_cast<std::int64_t>(on_node.size()));
+    for (const auto& [node, ranks] : on_node) {
+      use.ranks_per_node = std::max(use.ranks_per_node, ranks);
+    }
+  }
+}
+
+// The link that bounds most of the group's time.
+void name_bound(GroupUse& use, const RunSpec& run, const Analysis& analysis) {
+  std::map<LinkKind, double> time_by_kind;
+  for (const CollectiveUse& one : analysis.collectives) {
+    if (one.group == use.group && !one.bound_link.empty()) {
+      time_by_kind[link_kind(one.bound_link)] += one.time_s;
+    }
+  }
+  double most = -1;
+  for (const auto& [kind, time] : time_by_kind) {
+    if (time > most) {
+      most = time;
+      use.bound_kind = kind;
+    }
+  }
+  for (const CollectiveUse& one : analysis.collectives) {
+    if (one.group == use.group && link_kind(one.bound_link) == use.bound_kind) {
+      use.bound_link = one.bound_link;
+      use.bound = one.bound;
+      break;
+    }
+  }
+  use.quoted = quoted_bandwidth(run.cluster, use.bound_kind);
+}
+
+void add(GroupUse& use, const CollectiveUse& one) {
+  use.count += one.count;
+  use.bytes += one.count * one.message.value();
+  use.time_s += one.time_s;
+  use.exposed_s += one.exposed_s;
+  if (std::find(use.algorithms.begin(), use.algorithms.end(), one.algorithm) ==
+      use.algorithms.end()) {
+    use.algorithms.push_back(one.algorithm);
+  }
+}
+
+std::vector<PathShare> by_falling_time(const std::map<std::string, double>& shares) {
+  std::vector<PathShare> rows;
+  for (const auto& [of, seconds] : shares) rows.push_back({of, seconds});
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const PathShare& a, const PathShare& b) { return a.seconds > b.seconds; });
+  return rows;
+}
+
+}  // namespace
+
+std::vector<GroupUse> group_uses(const RunSpec& run, const Analysis& analysis,
+                                 const std::vector<NodeId>& node_of_rank) {
+  std::vector<GroupUse> uses;
+  for (const CollectiveUse& one : analysis.collectives) {
+    auto found = std::find_if(uses.begin(), uses.end(),
+                              [&](const GroupUse& use) { return use.group == one.group; });
+    if (found == uses.end()) {
+      uses.emplace_back();
+      uses.back().group = one.group;
+      found = std::prev(uses.end());
+    }
+    add(*found, one);
+  }
+  const RankGrid grid(run.parallel);
+  for (GroupUse& use : uses) {
+    place(use, grid, node_of_rank);
+    name_bound(use, run, analysis);
+  }
+  std::stable_sort(uses.begin(), uses.end(),
+                   [](const GroupUse& a, const GroupUse& b) { return a.time_s > b.time_s; });
+  return uses;
+}
+
+RunReport make_run_report(const RunSpec& run, const Analysis& analysis, const Trace& trace,
+                          const std::vector<NodeId>& node_of_rank) {
+  SHARDSIM_CHECK(static_cast<std::int64_t>(node_of_rank.size()) == run.gpus,
+                 "one node for each rank");
+  RunReport report;
+  report.run = run;
+  report.analysis = analysis;
+  report.events = trace.counts;
+  report.labels = trace.labels;
+  for (const TraceRank& rank : trace.ranks) report.representatives.push_back(rank.representative);
+  report.groups = group_uses(run, analysis, node_of_rank);
+  report.assumptions = assumptions_of(run);
+  report.warnings = run.warnings;
+  return report;
+}
+
+std::vector<PathShare> path_by_stage(const RunReport& report) {
+  std::map<std::int32_t, double> by_stage;
+  for (const PathSegment& segment : report.analysis.critical_path.segments) {
+    by_stage[segment.stage] += segment.end_s - segment.start_s;
+  }
+  std::vector<PathShare> rows;
+  for (const auto& [stage, seconds] : by_stage) rows.push_back({std::to_string(stage), seconds});
+  return rows;
+}
+
+std::vector<PathShare> path_by_link(const RunReport& report) {
+  std::map<std::string, double> by_link;
+  for (const PathSegment& segment : report.analysis.critical_path.segments) {
+    if (!segment.link.empty()) by_link[segment.link] += segment.end_s - segment.start_s;
+  }
+  return by_falling_time(by_link);
+}
+
+}  // namespace shardsim

@@ -1,0 +1,76 @@
+// Everything that a writer needs to show one run: a plain value, complete in itself.
+//
+// make_run_report: what was asked (RunSpec), what it means (Analysis), how it was replayed (Trace)
+// -> RunReport. Times in seconds, sizes in bytes, bandwidths in bytes per second and direction.
+// Nothing here depends on the clock, the host or the path of a file.
+//   RunReport report = make_run_report(run, analysis, trace, node_of_rank);
+//   std::string text = write_text(report);   // report/writers/writers.h
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/analysis.h"
+#include "base/ids.h"
+#include "spec/run_spec.h"
+#include "trace/trace.h"
+
+namespace shardsim {
+
+// The kind of a link, read from its name.
+enum class LinkKind { none, nvlink, pcie, nic, switch_link };
+[[nodiscard]] LinkKind link_kind(const std::string& link_name);
+[[nodiscard]] std::string name(LinkKind kind);  // "NVLink", "NIC", ...; "none" for none
+
+// The quoted bandwidth of one link of that kind and direction, before efficiency; 0 for switch
+// links, which the cluster's file does not quote.
+[[nodiscard]] BytesPerSecond quoted_bandwidth(const ClusterSpec& cluster, LinkKind kind);
+
+// Where the ranks of one kind of group sit, and what its collectives did on one GPU in a step.
+struct GroupUse {
+  std::string group;                // "tp", "dp", "pp"
+  std::int64_t ranks = 0;           // of one group
+  std::int64_t ranks_per_node = 0;  // most ranks of one group that share a node
+  std::int64_t nodes = 0;           // most nodes that one group spans
+  std::int64_t count = 0;           // collectives per step on one GPU
+  std::int64_t bytes = 0;           // their messages together (full buffers, as nccl-tests counts)
+  double time_s = 0;                // in flight
+  double exposed_s = 0;             // of it, while the compute stream waited
+  std::vector<std::string> algorithms;  // distinct, most time first
+  std::string bound_link;               // that bounds most of the time
+  LinkKind bound_kind = LinkKind::none;
+  BytesPerSecond bound{};   // what a large transfer reaches of it
+  BytesPerSecond quoted{};  // its bandwidth as the vendor quotes it, one direction
+};
+
+struct RunReport {
+  std::string name;  // of the run among others; empty for a single one
+  RunSpec run;
+  Analysis analysis;
+  ReplayCounts events;
+  std::vector<std::string> labels;    // PathSegment::label
+  std::vector<Rank> representatives;  // PathSegment::rank_class
+  std::vector<GroupUse> groups;       // most time first
+  std::vector<std::string> assumptions;
+  std::vector<std::string> warnings;
+};
+
+// node_of_rank: the physical node of each rank of the job.
+[[nodiscard]] RunReport make_run_report(const RunSpec& run, const Analysis& analysis,
+                                        const Trace& trace,
+                                        const std::vector<NodeId>& node_of_rank);
+
+// How the communicating groups of the run lie on the nodes, in the order of their time.
+[[nodiscard]] std::vector<GroupUse> group_uses(const RunSpec& run, const Analysis& analysis,
+                                               const std::vector<NodeId>& node_of_rank);
+
+// The time on the critical path that one stage, or one bounding link, answers for.
+struct PathShare {
+  std::string of;
+  double seconds = 0;
+};
+[[nodiscard]] std::vector<PathShare> path_by_stage(const RunReport& report);
+[[nodiscard]] std::vector<PathShare> path_by_link(const RunReport& report);  // most time first
+
+}  // namespace shardsim
