@@ -109,14 +109,6 @@ void add(GroupUse& use, const CollectiveUse& one) {
   }
 }
 
-std::vector<PathShare> by_falling_time(const std::map<std::string, double>& shares) {
-  std::vector<PathShare> rows;
-  for (const auto& [of, seconds] : shares) rows.push_back({of, seconds});
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const PathShare& a, const PathShare& b) { return a.seconds > b.seconds; });
-  return rows;
-}
-
 }  // namespace
 
 std::vector<GroupUse> group_uses(const RunSpec& run, const Analysis& analysis,
@@ -158,22 +150,26 @@ RunReport make_run_report(const RunSpec& run, const Analysis& analysis, const Tr
   return report;
 }
 
-std::vector<PathShare> path_by_stage(const RunReport& report) {
+std::vector<StageShare> path_by_stage(const RunReport& report) {
   std::map<std::int32_t, double> by_stage;
   for (const PathSegment& segment : report.analysis.critical_path.segments) {
     by_stage[segment.stage] += segment.end_s - segment.start_s;
   }
-  std::vector<PathShare> rows;
-  for (const auto& [stage, seconds] : by_stage) rows.push_back({std::to_string(stage), seconds});
+  std::vector<StageShare> rows;
+  for (const auto& [stage, seconds] : by_stage) rows.push_back({stage, seconds});
   return rows;
 }
 
-std::vector<PathShare> path_by_link(const RunReport& report) {
+std::vector<LinkShare> path_by_link(const RunReport& report) {
   std::map<std::string, double> by_link;
   for (const PathSegment& segment : report.analysis.critical_path.segments) {
     if (!segment.link.empty()) by_link[segment.link] += segment.end_s - segment.start_s;
   }
-  return by_falling_time(by_link);
+  std::vector<LinkShare> rows;
+  for (const auto& [link, seconds] : by_link) rows.push_back({link, seconds});
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const LinkShare& a, const LinkShare& b) { return a.seconds > b.seconds; });
+  return rows;
 }
 
 }  // namespace shardsim

@@ -66,11 +66,15 @@ struct RunReport {
                                                const std::vector<NodeId>& node_of_rank);
 
 // The time on the critical path that one stage, or one bounding link, answers for.
-struct PathShare {
-  std::string of;
+struct StageShare {
+  std::int32_t stage = 0;
   double seconds = 0;
 };
-[[nodiscard]] std::vector<PathShare> path_by_stage(const RunReport& report);
-[[nodiscard]] std::vector<PathShare> path_by_link(const RunReport& report);  // most time first
+struct LinkShare {
+  std::string link;
+  double seconds = 0;
+};
+[[nodiscard]] std::vector<StageShare> path_by_stage(const RunReport& report);  // by stage
+[[nodiscard]] std::vector<LinkShare> path_by_link(const RunReport& report);    // most time first
 
 }  // namespace shardsim

@@ -39,13 +39,18 @@ Json segment_json(const PathSegment& segment, const RunReport& report) {
   return out;
 }
 
-Json shares_json(const std::vector<PathShare>& shares, const char* key) {
+Json by_stage_json(const RunReport& report) {
   Json out = Json::array();
-  for (const PathShare& share : shares) {
-    Json row = Json::object();
-    row[key] = share.of;
-    row["time_s"] = finite(share.seconds);
-    out.push_back(std::move(row));
+  for (const StageShare& share : path_by_stage(report)) {
+    out.push_back({{"stage", share.stage}, {"time_s", finite(share.seconds)}});
+  }
+  return out;
+}
+
+Json by_link_json(const RunReport& report) {
+  Json out = Json::array();
+  for (const LinkShare& share : path_by_link(report)) {
+    out.push_back({{"link", share.link}, {"time_s", finite(share.seconds)}});
   }
   return out;
 }
@@ -54,8 +59,8 @@ Json path_json(const RunReport& report) {
   const CriticalPath& path = report.analysis.critical_path;
   Json out = Json::object();
   out["by_category"] = breakdown_json(path.by_category);
-  out["by_stage"] = shares_json(path_by_stage(report), "stage");
-  out["by_link"] = shares_json(path_by_link(report), "link");
+  out["by_stage"] = by_stage_json(report);
+  out["by_link"] = by_link_json(report);
   out["segments"] = Json::array();
   for (const PathSegment& segment : path.segments) {
     out["segments"].push_back(segment_json(segment, report));

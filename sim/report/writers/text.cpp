@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kCollectivesShown = 8;
 constexpr std::size_t kLinksShown = 8;
+constexpr std::size_t kPathLinksShown = 3;
 
 std::string asked(const RunReport& report) {
   const RunSpec& run = report.run;
@@ -80,7 +81,15 @@ std::string breakdown_section(const RunReport& report) {
                           format_percent(share(mean[bin])), bar(share(mean[bin]), 26),
                           format_seconds(Seconds{path[bin]}), format_percent(share(path[bin]))});
   }
-  return out + to_text(table);
+  out += to_text(table);
+  std::vector<std::string> links;
+  for (const LinkShare& share : path_by_link(report)) {
+    if (links.size() < kPathLinksShown) {
+      links.push_back(share.link + " " + format_seconds(Seconds{share.seconds}));
+    }
+  }
+  if (!links.empty()) out += wrap("  links on the critical path: ", join(links, ", "));
+  return out;
 }
 
 std::string stage_section(const RunReport& report) {

@@ -1,0 +1,90 @@
+// Runs the real program on every folder of tests/golden and compares byte for byte.
+//
+// A case is a folder with `command` (the words after `shardsim`, as a shell reads them, run inside
+// the folder), the input files it names, and what must come out: `stdout`, `stderr`, `code`.
+// `tools/golden --update` rewrites these three from the program; the difference is then reviewed.
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "support/catch.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read_file(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::vector<fs::path> cases() {
+  std::vector<fs::path> folders;
+  for (const auto& entry : fs::directory_iterator(SHARDSIM_TEST_DIR "/golden")) {
+    if (fs::exists(entry.path() / "command")) folders.push_back(entry.path());
+  }
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
+struct Result {
+  std::string out;
+  std::string err;
+  int code = 0;
+};
+
+// `words` as a shell reads them, run in `folder`.
+Result run_program(const fs::path& folder, const std::string& words) {
+  char name[] = "/tmp/shardsim-golden-XXXXXX";
+  const fs::path scratch = ::mkdtemp(name);
+  const std::string command = "cd '" + folder.string() + "' && '" SHARDSIM_PROGRAM "' " + words +
+                              " >'" + (scratch / "out").string() + "' 2>'" +
+                              (scratch / "err").string() + "'";
+  const int status = std::system(command.c_str());
+  Result result{read_file(scratch / "out"), read_file(scratch / "err"), WEXITSTATUS(status)};
+  fs::remove_all(scratch);
+  return result;
+}
+
+std::string first_line(const fs::path& path) {
+  std::string text = read_file(path);
+  return text.substr(0, text.find('\n'));
+}
+
+}  // namespace
+
+TEST_CASE("golden: there are cases") { CHECK(cases().size() > 20); }
+
+TEST_CASE("golden: the program says exactly what it said") {
+  for (const fs::path& folder : cases()) {
+    DYNAMIC_SECTION(folder.filename().string()) {
+      const Result result = run_program(folder, first_line(folder / "command"));
+      CHECK(result.err == read_file(folder / "stderr"));
+      CHECK(result.out == read_file(folder / "stdout"));
+      CHECK(std::to_string(result.code) == first_line(folder / "code"));
+    }
+  }
+}
+
+TEST_CASE("golden: lines of text are at most 80 columns") {
+  for (const fs::path& folder : cases()) {
+    if (first_line(folder / "command").find("--format") != std::string::npos) continue;
+    if (first_line(folder / "command").rfind("run", 0) != 0 &&
+        first_line(folder / "command").rfind("compare", 0) != 0) {
+      continue;
+    }
+    std::istringstream text(read_file(folder / "stdout"));
+    for (std::string line; std::getline(text, line);) {
+      INFO(folder.filename().string() << ": " << line);
+      CHECK(line.size() <= 80);
+    }
+  }
+}
