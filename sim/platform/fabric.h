@@ -3,14 +3,17 @@
 // Routes come from coordinates, never from tables: memory is linear in links. A topology family
 // (platform/topologies/<family>.cpp) builds the links of a Fabric and answers routes.
 //   gpu 3 of node 0 -> gpu 3 of node 40 (other leaf):
-//   node0.nic3.tx  leaf(0,3).up  leaf(1,3).down  node40.nic3.rx
+//   node0.nic3.tx  leaf3.up  leaf11.down  node40.nic3.rx     (leaf = leaf group * rails + rail)
+// Links of node n are [n, n + 1) * links_per_node; links of switches follow those of all nodes.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/errors.h"
 #include "base/ids.h"
 #include "base/units.h"
 #include "spec/run_spec.h"
@@ -36,9 +39,13 @@ struct Fabric;
 struct TopologyFamily {
   std::string name;
   std::string help;
-  void (*build)(Fabric& fabric);  // fills fabric.links from fabric.cluster and fabric.nodes
+  // Adds what is wrong with the run's cluster for this family (pointers into the run file).
+  void (*check)(const RunSpec& run, std::vector<Problem>& problems);
+  void (*build)(Fabric& fabric);  // fills links, links_per_node, rails; REQUIRES a checked cluster
   void (*route)(const Fabric& fabric, GpuId from, GpuId to, Route& out);  // REQUIRES from != to
   std::string (*link_name)(const Fabric& fabric, LinkId link);
+  std::int32_t (*rail_of)(const Fabric& fabric, LinkId link);  // -1: belongs to no rail
+  void (*mark_redundant)(Fabric& fabric);  // can_bind from the capacities, perturbations applied
 };
 
 [[nodiscard]] const std::vector<TopologyFamily>& topology_families();
@@ -47,6 +54,8 @@ struct Fabric {
   const TopologyFamily* family = nullptr;
   ClusterSpec cluster;
   std::int64_t nodes = 0;
+  std::int32_t links_per_node = 0;
+  std::int32_t rails = 0;  // 0: the family has none
   std::vector<FabricLink> links;
   std::vector<double> gpu_speed;  // per GpuId, perturbations applied
 
@@ -58,12 +67,15 @@ struct Fabric {
   }
 };
 
-// The fabric of the nodes that a run occupies, its perturbations applied.
-// Throws ConfigError for link names that do not exist and for families that are not implemented.
+// The fabric of the nodes that a run occupies, its perturbations applied (jitter apart, which is
+// not the fabric's). Throws ConfigError for clusters that the family cannot build, for link names
+// that do not exist and for families and perturbations that are not implemented.
 [[nodiscard]] Fabric make_fabric(const RunSpec& run);
 
 void route(const Fabric& fabric, GpuId from, GpuId to, Route& out);
 [[nodiscard]] std::string link_name(const Fabric& fabric, LinkId link);
+// The links of that name; of both directions when it states none; empty when there is none.
+[[nodiscard]] std::vector<LinkId> find_links(const Fabric& fabric, std::string_view name);
 [[nodiscard]] std::string dump_fabric(const Fabric& fabric);  // one line per link
 void check_fabric(const Fabric& fabric);                      // InternalError if malformed
 

@@ -2,8 +2,15 @@
 //
 // time = max(FLOP / (peak * efficiency(shape)), bytes / (bandwidth * efficiency)).
 // GEMM model `tiles` (Ampere, Hopper): tile and wave rounding with a K ramp; `k_ramp`: K ramp only.
-// Formulas and their errors against published runs are in the .cpp.
+// Formulas, their sources and their errors against published runs are in the .cpp.
+//
+// Errors: ConfigError when the GPU's file states no peak for the shape's precision or no attention
+// efficiency for the stack's flash_version; a fallback would be a wrong answer that looks right.
+//   GEMM 8192 x 8192 x 8192 bf16 at 0.768 of 989 TFLOP/s, k_half 300: 1.59 ms on h100-sxm
 #pragma once
+
+#include <string>
+#include <vector>
 
 #include "base/units.h"
 #include "spec/kernel_shape.h"
@@ -16,5 +23,11 @@ namespace shardsim {
 
 // Host time to launch one kernel: the stack's when it states one, else the GPU's.
 [[nodiscard]] Seconds host_time_per_kernel(const GpuSpec& gpu, const StackSpec& stack);
+
+// What kernel times rest on, one line per kind of kernel, for a result's list of assumptions:
+// today every shape is priced by the small fitted model of the GPU's file, none by a measured
+// table.
+[[nodiscard]] std::vector<std::string> kernel_time_assumptions(const GpuSpec& gpu,
+                                                               const StackSpec& stack);
 
 }  // namespace shardsim

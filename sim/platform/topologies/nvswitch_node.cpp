@@ -1,0 +1,113 @@
+#include "platform/topologies/nvswitch_node.h"
+
+#include <fmt/format.h>
+
+namespace shardsim {
+
+namespace {
+
+constexpr const char* kDirections[] = {"tx", "rx"};
+
+[[nodiscard]] std::int32_t gpus_of(const NodeSpec& node) {
+  return static_cast<std::int32_t>(node.gpus);
+}
+[[nodiscard]] std::int32_t nics_of(const NodeSpec& node) {
+  return static_cast<std::int32_t>(node.nics);
+}
+[[nodiscard]] LinkId first_of_node(const Fabric& fabric, NodeId node) {
+  return node * fabric.links_per_node;
+}
+
+}  // namespace
+
+BytesPerSecond capacity_of(const LinkSpec& link) {
+  return link.bandwidth_per_direction * link.efficiency;
+}
+
+void check_nvswitch_node(const RunSpec& run, bool needs_nics, std::vector<Problem>& problems) {
+  const NodeSpec& node = run.cluster.node;
+  if (node.nvlink_kind != NvlinkKind::switched) {
+    problems.push_back({run.file, "/cluster/node/nvlink/kind",
+                        "only nodes whose GPUs are joined by NVSwitch are implemented yet",
+                        "use switch"});
+  }
+  if (node.gpus < 1 || node.gpus_used < 1 || node.gpus_used > node.gpus) {
+    problems.push_back({run.file, "/cluster/node/gpus_used",
+                        fmt::format("{} of {} GPUs of a node", node.gpus_used, node.gpus),
+                        "use 1 to the node's GPUs"});
+  }
+  if (needs_nics && node.nics != node.gpus) {
+    problems.push_back(
+        {run.file, "/cluster/node/nics/count",
+         fmt::format("{} NICs for {} GPUs: a NIC count other than the GPU count is not "
+                     "implemented yet",
+                     node.nics, node.gpus),
+         fmt::format("use {}", node.gpus)});
+  }
+  if (node.gpus > 1 && !(capacity_of(node.nvlink).value() > 0)) {
+    problems.push_back({run.file, "/cluster/node/nvlink/bandwidth_per_direction",
+                        "NVLink without bandwidth", "use a positive bandwidth and efficiency"});
+  }
+  if (node.nics > 0 && !(capacity_of(node.nic).value() > 0)) {
+    problems.push_back({run.file, "/cluster/node/nics/bandwidth_per_direction",
+                        "a NIC without bandwidth", "use a positive bandwidth and efficiency"});
+  }
+}
+
+std::int32_t nvswitch_links_per_node(const NodeSpec& node) {
+  return 2 * gpus_of(node) + (node.pcie ? 4 : 2) * nics_of(node);
+}
+
+void append_nvswitch_node(const NodeSpec& node, std::vector<FabricLink>& links) {
+  links.insert(links.end(), static_cast<std::size_t>(2 * node.gpus), {capacity_of(node.nvlink)});
+  links.insert(links.end(), static_cast<std::size_t>(2 * node.nics), {capacity_of(node.nic)});
+  if (node.pcie) {
+    links.insert(links.end(), static_cast<std::size_t>(2 * node.nics), {capacity_of(*node.pcie)});
+  }
+}
+
+std::string nvswitch_link_name(const Fabric& fabric, LinkId link) {
+  const NodeSpec& node = fabric.cluster.node;
+  std::int32_t index = link % fabric.links_per_node;
+  const std::int32_t id = link / fabric.links_per_node;
+  const char* direction = kDirections[index % 2];
+  index /= 2;
+  if (index < gpus_of(node)) {
+    return fmt::format("node{}.gpu{}.nvlink.{}", id, index, direction);
+  }
+  index -= gpus_of(node);
+  if (index < nics_of(node)) {
+    return fmt::format("node{}.nic{}.{}", id, index, direction);
+  }
+  return fmt::format("node{}.pcie{}.{}", id, index - nics_of(node), direction);
+}
+
+LinkId nvlink_link(const Fabric& fabric, NodeId node, std::int32_t gpu, Direction direction) {
+  return first_of_node(fabric, node) + 2 * gpu + static_cast<std::int32_t>(direction);
+}
+
+LinkId nic_link(const Fabric& fabric, NodeId node, std::int32_t nic, Direction direction) {
+  return first_of_node(fabric, node) + 2 * (gpus_of(fabric.cluster.node) + nic) +
+         static_cast<std::int32_t>(direction);
+}
+
+void append_nic(const Fabric& fabric, NodeId node, std::int32_t nic, Direction direction,
+                std::vector<LinkId>& links) {
+  const LinkId port = nic_link(fabric, node, nic, direction);
+  if (!fabric.cluster.node.pcie) {
+    links.push_back(port);
+    return;
+  }
+  const LinkId pcie = port + 2 * nics_of(fabric.cluster.node);
+  const bool out = direction == Direction::tx;
+  links.push_back(out ? pcie : port);
+  links.push_back(out ? port : pcie);
+}
+
+std::int32_t nic_of_link(const Fabric& fabric, LinkId link) {
+  const NodeSpec& node = fabric.cluster.node;
+  const std::int32_t index = (link % fabric.links_per_node) / 2 - gpus_of(node);
+  return index < 0 ? -1 : index % nics_of(node);
+}
+
+}  // namespace shardsim

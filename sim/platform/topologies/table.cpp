@@ -1,0 +1,13 @@
+#include "platform/topologies/families.h"
+
+namespace shardsim {
+
+const std::vector<TopologyFamily>& topology_families() {
+  static const std::vector<TopologyFamily> table = {
+      rail_optimised_family(),
+      single_node_family(),
+  };
+  return table;
+}
+
+}  // namespace shardsim
