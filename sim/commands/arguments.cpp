@@ -7,11 +7,11 @@
 
 namespace shardsim {
 
-Format OutputOptions::kind() const {
-  if (format == "json") return Format::json;
-  if (format == "csv") return Format::csv;
+OutputFormat OutputOptions::kind() const {
+  if (format == "json") return OutputFormat::json;
+  if (format == "csv") return OutputFormat::csv;
   SHARDSIM_CHECK(format == "text", "a format that the arguments' check let through");
-  return Format::text;
+  return OutputFormat::text;
 }
 
 void add_output_options(CLI::App& app, OutputOptions& options) {

@@ -10,12 +10,12 @@
 
 namespace shardsim {
 
-enum class Format { text, json, csv };
+enum class OutputFormat { text, json, csv };
 
 struct OutputOptions {
   std::string format = "text";
   std::string path = "-";  // "-" = stdout
-  [[nodiscard]] Format kind() const;
+  [[nodiscard]] OutputFormat kind() const;
 };
 
 // --format and -o.

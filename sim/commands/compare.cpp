@@ -1,5 +1,7 @@
 // shardsim compare A.json B.json ... | RUN.json --vary KEY=a,b: runs side by side.
 #include <algorithm>
+#include <iostream>
+#include <iterator>
 
 #include "base/errors.h"
 #include "commands/arguments.h"
@@ -9,7 +11,7 @@
 #include "commands/simulate.h"
 #include "report/comparison.h"
 #include "report/writers/writers.h"
-#include "spec/read_run.h"
+#include "spec/reader.h"
 
 namespace shardsim {
 
@@ -88,13 +90,23 @@ std::vector<Candidate> candidates_of(const std::vector<std::string>& files,
   return candidates;
 }
 
+// What "-" stands for, read once however many runs come from it.
+std::string read_stdin() {
+  return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+}
+
 // All problems of all files at once, each once.
 std::vector<RunSpec> read_all(const std::vector<Candidate>& candidates) {
   std::vector<RunSpec> runs;
   std::vector<Problem> problems;
+  const bool from_stdin =
+      std::any_of(candidates.begin(), candidates.end(),
+                  [](const Candidate& candidate) { return candidate.file == "-"; });
+  const std::string stdin_text = from_stdin ? read_stdin() : "";
   for (const Candidate& candidate : candidates) {
     try {
-      runs.push_back(read_run(candidate.file, candidate.overrides));
+      runs.push_back(candidate.file == "-" ? read_run_text(stdin_text, "-", candidate.overrides)
+                                           : read_run(candidate.file, candidate.overrides));
     } catch (const ConfigError& error) {
       for (const Problem& problem : error.problems()) {
         if (std::find(problems.begin(), problems.end(), problem) == problems.end()) {
@@ -107,9 +119,9 @@ std::vector<RunSpec> read_all(const std::vector<Candidate>& candidates) {
   return runs;
 }
 
-std::string shown(const Comparison& comparison, Format format) {
-  if (format == Format::json) return write_json(comparison);
-  if (format == Format::csv) return write_csv(comparison.runs);
+std::string shown(const Comparison& comparison, OutputFormat format) {
+  if (format == OutputFormat::json) return write_json(comparison);
+  if (format == OutputFormat::csv) return write_csv(comparison.runs);
   return write_text(comparison);
 }
 

@@ -5,7 +5,7 @@
 #include "commands/command.h"
 #include "commands/output.h"
 #include "commands/simulate.h"
-#include "spec/read_run.h"
+#include "spec/reader.h"
 
 namespace shardsim {
 

@@ -12,7 +12,9 @@ struct SimulationArguments {
   std::string fold = "auto";
   std::string coalesce = "auto";
   bool check = false;
-  [[nodiscard]] SimulateOptions options() const { return {check}; }
+  [[nodiscard]] SimulateOptions options() const {
+    return {fold == "off" ? FoldMode::off : FoldMode::automatic, check};
+  }
 };
 
 inline void add_simulation_options(CLI::App& app, SimulationArguments& arguments) {

@@ -5,15 +5,15 @@
 #include "commands/output.h"
 #include "commands/simulate.h"
 #include "report/writers/writers.h"
-#include "spec/read_run.h"
+#include "spec/reader.h"
 
 namespace shardsim {
 
 namespace {
 
-std::string shown(const RunReport& report, Format format) {
-  if (format == Format::json) return write_json(report);
-  if (format == Format::csv) return write_csv(std::vector<RunReport>{report});
+std::string shown(const RunReport& report, OutputFormat format) {
+  if (format == OutputFormat::json) return write_json(report);
+  if (format == OutputFormat::csv) return write_csv(std::vector<RunReport>{report});
   return write_text(report);
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "fold/folded.h"
+#include "fold/fold.h"
 #include "lowering/lowered.h"
 #include "platform/fabric.h"
 #include "report/run_report.h"
@@ -17,6 +17,7 @@
 namespace shardsim {
 
 struct SimulateOptions {
+  FoldMode fold = FoldMode::automatic;
   bool check = false;  // run the checker of every stage's value
 };
 

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "commands/simulate.h"
-#include "spec/read_run.h"
+#include "spec/reader.h"
 #include "support/catch.h"
 
 using namespace shardsim;

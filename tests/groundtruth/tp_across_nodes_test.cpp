@@ -2,7 +2,7 @@
 #include "commands/simulate.h"
 #include "report/comparison.h"
 #include "report/writers/writers.h"
-#include "spec/read_run.h"
+#include "spec/reader.h"
 #include "support/catch.h"
 
 using namespace shardsim;
