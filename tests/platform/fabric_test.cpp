@@ -118,6 +118,11 @@ TEST_CASE("fabric: absurd sizes are refused") {
   RunSpec run = run_on(dgx_h100_like(), 8);
   run.nodes = std::int64_t{1} << 40;
   CHECK(problems_of(run).find("/gpus") != std::string::npos);
+  run = run_on(dgx_h100_like(), 8);
+  run.cluster.fabric.tiers[0].radix = std::int64_t{1} << 40;
+  CHECK(problems_of(run) ==
+        "test.json:/cluster/fabric/tiers/0: radix 1099511627776 and oversubscription 1; use 2 to "
+        "100000 ports and a positive oversubscription\n");
 }
 
 // ---- routes ------------------------------------------------------------------------------------

@@ -79,6 +79,8 @@ struct Layout {
   return layout;
 }
 
+constexpr std::int64_t kMostPorts = 100000;  // of a switch; assumed beyond any that is built
+
 // ---- what can be wrong ------------------------------------------------------------------------
 
 void check_leaf(const RunSpec& run, std::vector<Problem>& problems) {
@@ -133,11 +135,12 @@ void check(const RunSpec& run, std::vector<Problem>& problems) {
   }
   for (std::size_t i = 0; i < fabric.tiers.size(); ++i) {
     const TierSpec& tier = fabric.tiers[i];
-    if (tier.radix < 2 || !(tier.oversubscription > 0) || !std::isfinite(tier.oversubscription)) {
+    if (tier.radix < 2 || tier.radix > kMostPorts || !(tier.oversubscription > 0) ||
+        !std::isfinite(tier.oversubscription)) {
       problems.push_back(
           {run.file, fmt::format("/cluster/fabric/tiers/{}", i),
            fmt::format("radix {} and oversubscription {}", tier.radix, tier.oversubscription),
-           "use at least 2 ports and a positive oversubscription"});
+           fmt::format("use 2 to {} ports and a positive oversubscription", kMostPorts)});
     }
   }
   if (fabric.spreading != Spreading::ideal) {
@@ -157,19 +160,22 @@ void build(Fabric& fabric) {
   fabric.rails = to_count(cluster.node.gpus);
   fabric.links_per_node = nvswitch_links_per_node(cluster.node);
   const Layout layout = layout_of(fabric);
-  const std::int32_t top = layout.pods > 1 ? 2 * layout.pods : 0;
-  fabric.links.reserve(static_cast<std::size_t>(layout.first_pod + top));
+  const auto below_pods = static_cast<std::size_t>(layout.first_pod);
+  const std::size_t all =
+      below_pods + (layout.pods > 1 ? 2 * static_cast<std::size_t>(layout.pods) : 0);
+  fabric.links.reserve(all);
   for (std::int64_t node = 0; node < fabric.nodes; ++node) {
     append_nvswitch_node(cluster.node, fabric.links);
   }
   const BytesPerSecond leaf = capacity_of(cluster.node.nic) *
                               static_cast<double>(layout.nodes_per_group) /
                               cluster.fabric.tiers[0].oversubscription;
-  fabric.links.resize(static_cast<std::size_t>(layout.first_pod), {leaf});
-  if (top > 0) {
-    const BytesPerSecond pod = leaf * static_cast<double>(layout.groups_per_pod * layout.rails) /
+  fabric.links.resize(below_pods, {leaf});
+  if (all > below_pods) {
+    const BytesPerSecond pod = leaf * static_cast<double>(layout.groups_per_pod) *
+                               static_cast<double>(layout.rails) /
                                cluster.fabric.tiers[1].oversubscription;
-    fabric.links.resize(static_cast<std::size_t>(layout.first_pod + top), {pod});
+    fabric.links.resize(all, {pod});
   }
 }
 
@@ -199,7 +205,8 @@ void mark_redundant(Fabric& fabric) {
   const Layout layout = layout_of(fabric);
   constexpr double kRounding = 1.0 + 1e-12;
   for (std::int32_t side = 0; side < 2; ++side) {  // up and tx, down and rx
-    std::vector<double> leaf_load(static_cast<std::size_t>(layout.groups * layout.rails));
+    std::vector<double> leaf_load(static_cast<std::size_t>(layout.first_pod - layout.first_leaf) /
+                                  2);
     for (std::int64_t node = 0; node < fabric.nodes; ++node) {
       for (std::int32_t rail = 0; rail < layout.rails; ++rail) {
         const LinkId nic = nic_link(fabric, to_count(node), rail, static_cast<Direction>(side));
@@ -267,7 +274,8 @@ void find_route(const Fabric& fabric, GpuId from, GpuId to, Route& out) {
       append_switches(layout, from_node / layout.nodes_per_group * layout.rails + from_rail,
                       to_node / layout.nodes_per_group * layout.rails + to_rail, out.links);
   append_nic(fabric, to_node, to_rail, Direction::rx, out.links);
-  out.latency += node.nic.latency + fabric.cluster.fabric.hop_latency * double(switches);
+  out.latency +=
+      node.nic.latency + fabric.cluster.fabric.hop_latency * static_cast<double>(switches);
   if (node.pcie) {
     out.latency += node.pcie->latency * 2.0;
   }
