@@ -1,0 +1,95 @@
+// Tokens per second and FLOP rates. Model FLOPs by sharding/parameters.h's default convention
+// (nvidia-causal); HFU adds the forward work that is done again (Korthikanti et al., arXiv
+// 2205.05198 section 6.3: model FLOPs against hardware FLOPs).
+#include <algorithm>
+
+#include "analysis/analysis.h"
+#include "base/errors.h"
+#include "sharding/parameters.h"
+#include "workload/stages.h"
+
+namespace shardsim {
+namespace {
+
+// Part of the layers whose whole forward runs again.
+double recomputed_share(const RunSpec& run) {
+  if (run.training.recompute_method == RecomputeMethod::uniform) {
+    return 1.0;
+  }
+  std::int64_t layers = 0;  // block: the first recompute_layers of each chunk
+  for (const std::vector<std::int64_t>& stage : layers_of_chunks(run)) {
+    for (const std::int64_t chunk : stage) {
+      layers += std::min(chunk, run.training.recompute_layers);
+    }
+  }
+  return static_cast<double>(layers) / static_cast<double>(run.model.layers);
+}
+
+// Forward FLOPs of one token in one layer's attention core: causal, as nvidia-causal counts it
+// (forward and backward together 6 n_head d_head s).
+double attention_forward(const RunSpec& run) {
+  return 2.0 * static_cast<double>(run.model.heads) * static_cast<double>(run.model.head_dim) *
+         static_cast<double>(run.batch.sequence);
+}
+
+double mlp_forward(const ModelSpec& model) {
+  return 2.0 * (model.gated_mlp ? 3.0 : 2.0) * static_cast<double>(model.hidden) *
+         static_cast<double>(model.ffn);
+}
+
+double recomputed_flops_per_token(const RunSpec& run, double model_flops) {
+  const ModelSpec& model = run.model;
+  switch (run.training.recompute) {
+    case Recompute::none:
+      return 0;
+    case Recompute::full: {
+      const double head =
+          6.0 * static_cast<double>(model.hidden) * static_cast<double>(model.vocab);
+      return (model_flops - head) / 3 * recomputed_share(run);  // a third of all is forward
+    }
+    case Recompute::selective: {
+      double per_layer = 0;  // modules other than these two have no matrix products
+      for (const RecomputeModule module : run.training.recompute_modules) {
+        per_layer += module == RecomputeModule::core_attn ? attention_forward(run) : 0;
+        per_layer += module == RecomputeModule::mlp ? mlp_forward(model) : 0;
+      }
+      return per_layer * static_cast<double>(model.layers);
+    }
+  }
+  SHARDSIM_CHECK(false, "unknown recomputation");
+}
+
+// The dense bf16 peak, or the one of the precision when it is fp16 and the GPU states it.
+Precision peak_precision(const RunSpec& run) {
+  const bool fp16 =
+      run.training.precision == Precision::fp16 && run.cluster.gpu.peak.contains(Precision::fp16);
+  return fp16 ? Precision::fp16 : Precision::bf16;
+}
+
+}  // namespace
+
+Rates rates(const RunSpec& run, double step_s) {
+  SHARDSIM_CHECK(step_s > 0, "rates of a step that takes no time");
+  const FlopsConvention& convention = default_flops_convention();
+  const Precision precision = peak_precision(run);
+  const auto peak = run.cluster.gpu.peak.find(precision);
+  SHARDSIM_CHECK(peak != run.cluster.gpu.peak.end(), "the GPU states no bf16 peak");
+  const auto gpus = static_cast<double>(run.gpus);
+
+  Rates result;
+  result.tokens_per_s =
+      static_cast<double>(run.batch.global) * static_cast<double>(run.batch.sequence) / step_s;
+  result.tokens_per_s_per_gpu = result.tokens_per_s / gpus;
+  result.flops_convention = convention.name;
+  result.model_flops_per_token = convention.flops_per_token(run.model, run.batch.sequence);
+  const double model_flops_per_gpu = result.tokens_per_s_per_gpu * result.model_flops_per_token;
+  result.model_tflops_per_gpu = model_flops_per_gpu / 1e12;
+  result.peak = peak->second;
+  result.peak_name = std::string(name(precision)) + " dense";
+  result.mfu = model_flops_per_gpu / result.peak.value();
+  const double recomputed = recomputed_flops_per_token(run, result.model_flops_per_token);
+  result.hfu = result.mfu * (1 + recomputed / result.model_flops_per_token);
+  return result;
+}
+
+}  // namespace shardsim
