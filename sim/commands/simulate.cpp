@@ -41,7 +41,7 @@ RunReport report_on(const Prepared& prepared, const Trace& trace, const Simulate
   for (GpuId gpu : prepared.nodes.gpu_of_rank) {
     node_of_rank.push_back(prepared.fabric.node_of(gpu));
   }
-  return make_run_report(prepared.run, analysis, trace, node_of_rank);
+  return make_run_report(prepared.run, prepared.program, analysis, trace, node_of_rank);
 }
 
 RunReport simulate(const RunSpec& run, const SimulateOptions& options) {

@@ -7,6 +7,7 @@
 #include "base/errors.h"
 #include "base/text.h"
 #include "report/assumptions.h"
+#include "report/traffic.h"
 #include "sharding/rank_grid.h"
 
 namespace shardsim {
@@ -99,8 +100,6 @@ void name_bound(GroupUse& use, const RunSpec& run, const Analysis& analysis) {
 }
 
 void add(GroupUse& use, const CollectiveUse& one) {
-  use.count += one.count;
-  use.bytes += one.count * one.message.value();
   use.time_s += one.time_s;
   use.exposed_s += one.exposed_s;
   if (std::find(use.algorithms.begin(), use.algorithms.end(), one.algorithm) ==
@@ -111,7 +110,8 @@ void add(GroupUse& use, const CollectiveUse& one) {
 
 }  // namespace
 
-std::vector<GroupUse> group_uses(const RunSpec& run, const Analysis& analysis,
+std::vector<GroupUse> group_uses(const RunSpec& run, const Program& program,
+                                 const Analysis& analysis,
                                  const std::vector<NodeId>& node_of_rank) {
   std::vector<GroupUse> uses;
   for (const CollectiveUse& one : analysis.collectives) {
@@ -125,7 +125,13 @@ std::vector<GroupUse> group_uses(const RunSpec& run, const Analysis& analysis,
     add(*found, one);
   }
   const RankGrid grid(run.parallel);
+  const std::vector<GroupTraffic> traffic = group_traffic(program);
   for (GroupUse& use : uses) {
+    for (const GroupTraffic& row : traffic) {
+      if (row.group != use.group) continue;
+      use.count = row.count;
+      use.bytes = row.bytes;
+    }
     place(use, grid, node_of_rank);
     name_bound(use, run, analysis);
   }
@@ -134,8 +140,8 @@ std::vector<GroupUse> group_uses(const RunSpec& run, const Analysis& analysis,
   return uses;
 }
 
-RunReport make_run_report(const RunSpec& run, const Analysis& analysis, const Trace& trace,
-                          const std::vector<NodeId>& node_of_rank) {
+RunReport make_run_report(const RunSpec& run, const Program& program, const Analysis& analysis,
+                          const Trace& trace, const std::vector<NodeId>& node_of_rank) {
   SHARDSIM_CHECK(static_cast<std::int64_t>(node_of_rank.size()) == run.gpus,
                  "one node for each rank");
   RunReport report;
@@ -144,7 +150,7 @@ RunReport make_run_report(const RunSpec& run, const Analysis& analysis, const Tr
   report.events = trace.counts;
   report.labels = trace.labels;
   for (const TraceRank& rank : trace.ranks) report.representatives.push_back(rank.representative);
-  report.groups = group_uses(run, analysis, node_of_rank);
+  report.groups = group_uses(run, program, analysis, node_of_rank);
   report.assumptions = assumptions_of(run);
   report.warnings = run.warnings;
   return report;

@@ -1,9 +1,10 @@
 // Everything that a writer needs to show one run: a plain value, complete in itself.
 //
-// make_run_report: what was asked (RunSpec), what it means (Analysis), how it was replayed (Trace)
+// make_run_report: what was asked (RunSpec, Program), what it means (Analysis), how it was replayed
+// (Trace)
 // -> RunReport. Times in seconds, sizes in bytes, bandwidths in bytes per second and direction.
 // Nothing here depends on the clock, the host or the path of a file.
-//   RunReport report = make_run_report(run, analysis, trace, node_of_rank);
+//   RunReport report = make_run_report(run, program, analysis, trace, node_of_rank);
 //   std::string text = write_text(report);   // report/writers/writers.h
 #pragma once
 
@@ -33,10 +34,10 @@ struct GroupUse {
   std::int64_t ranks = 0;           // of one group
   std::int64_t ranks_per_node = 0;  // most ranks of one group that share a node
   std::int64_t nodes = 0;           // most nodes that one group spans
-  std::int64_t count = 0;           // collectives per step on one GPU
-  std::int64_t bytes = 0;           // their messages together (full buffers, as nccl-tests counts)
-  double time_s = 0;                // in flight
-  double exposed_s = 0;             // of it, while the compute stream waited
+  double count = 0;      // collectives per step on one GPU, mean; phases of one count once
+  double bytes = 0;      // their messages together (full buffers, as nccl-tests counts)
+  double time_s = 0;     // in flight
+  double exposed_s = 0;  // of it, while the compute stream waited
   std::vector<std::string> algorithms;  // distinct, most time first
   std::string bound_link;               // that bounds most of the time
   LinkKind bound_kind = LinkKind::none;
@@ -57,12 +58,13 @@ struct RunReport {
 };
 
 // node_of_rank: the physical node of each rank of the job.
-[[nodiscard]] RunReport make_run_report(const RunSpec& run, const Analysis& analysis,
-                                        const Trace& trace,
+[[nodiscard]] RunReport make_run_report(const RunSpec& run, const Program& program,
+                                        const Analysis& analysis, const Trace& trace,
                                         const std::vector<NodeId>& node_of_rank);
 
 // How the communicating groups of the run lie on the nodes, in the order of their time.
-[[nodiscard]] std::vector<GroupUse> group_uses(const RunSpec& run, const Analysis& analysis,
+[[nodiscard]] std::vector<GroupUse> group_uses(const RunSpec& run, const Program& program,
+                                               const Analysis& analysis,
                                                const std::vector<NodeId>& node_of_rank);
 
 // The time on the critical path that one stage, or one bounding link, answers for.

@@ -40,7 +40,7 @@ TEST_CASE("run report: groups know how their ranks sit on the nodes") {
   CHECK(report.groups[0].ranks == 8);
   CHECK(report.groups[0].ranks_per_node == 8);
   CHECK(report.groups[0].nodes == 1);
-  CHECK(report.groups[0].bytes == std::int64_t{100} * 33'554'432);
+  CHECK(report.groups[0].bytes == 100.0 * 33'554'432);
   CHECK(report.groups[0].bound_kind == LinkKind::nvlink);
   CHECK(report.groups[0].quoted == BytesPerSecond{450e9});
   const GroupUse* dp = find_group(report, "dp");

@@ -131,6 +131,29 @@ Trace sample_trace() {
   return trace;
 }
 
+// One pass that starts 100 times what each group does: 33,554,432 bytes each.
+Program sample_program() {
+  Program program;
+  PassTemplate step;
+  for (const AxisSet group : {axis_set(Axis::tp), axis_set(Axis::dp), AxisSet{0}}) {
+    Communication communication;
+    communication.primitive = group == 0 ? Primitive::send : Primitive::all_reduce;
+    communication.group = group;
+    communication.bytes = Bytes{33'554'432};
+    program.communications.push_back(communication);
+    Op op;
+    op.kind = OpKind::communication;
+    op.communication = count(program.communications) - 1;
+    step.ops.push_back(op);
+  }
+  program.templates = {step};
+  RankProgram rank;
+  rank.passes.assign(100, Pass{});
+  program.programs = {rank};
+  program.program_of_rank.assign(64, 0);
+  return program;
+}
+
 // Node by node, as the default order places them; or one rank per node after the other.
 std::vector<NodeId> node_of_rank(bool cross) {
   std::vector<NodeId> nodes;
@@ -141,7 +164,8 @@ std::vector<NodeId> node_of_rank(bool cross) {
 }  // namespace
 
 RunReport sample_report() {
-  return make_run_report(sample_run(), sample_analysis(), sample_trace(), node_of_rank(false));
+  return make_run_report(sample_run(), sample_program(), sample_analysis(), sample_trace(),
+                         node_of_rank(false));
 }
 
 RunReport sample_cross_report() {
@@ -153,7 +177,8 @@ RunReport sample_cross_report() {
   analysis.collectives[0].exposed_s = 2.0;
   analysis.collectives[0].bound_link = "node0.nic0.tx";
   analysis.collectives[0].bound = BytesPerSecond{50e9};
-  return make_run_report(sample_run(), analysis, sample_trace(), node_of_rank(true));
+  return make_run_report(sample_run(), sample_program(), analysis, sample_trace(),
+                         node_of_rank(true));
 }
 
 }  // namespace shardsim

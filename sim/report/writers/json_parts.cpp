@@ -124,8 +124,8 @@ Json groups_json(const RunReport& report) {
     row["ranks"] = use.ranks;
     row["ranks_per_node"] = use.ranks_per_node;
     row["nodes"] = use.nodes;
-    row["count"] = use.count;
-    row["bytes"] = use.bytes;
+    row["count"] = finite(use.count);
+    row["bytes"] = finite(use.bytes);
     row["time_s"] = finite(use.time_s);
     row["exposed_s"] = finite(use.exposed_s);
     row["algorithms"] = use.algorithms;

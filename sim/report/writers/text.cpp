@@ -83,9 +83,9 @@ std::string breakdown_section(const RunReport& report) {
   }
   out += to_text(table);
   std::vector<std::string> links;
-  for (const LinkShare& share : path_by_link(report)) {
+  for (const LinkShare& row : path_by_link(report)) {
     if (links.size() < kPathLinksShown) {
-      links.push_back(share.link + " " + format_seconds(Seconds{share.seconds}));
+      links.push_back(row.link + " " + format_seconds(Seconds{row.seconds}));
     }
   }
   if (!links.empty()) out += wrap("  links on the critical path: ", join(links, ", "));

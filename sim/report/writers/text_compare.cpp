@@ -2,6 +2,7 @@
 // first what changed and, for the groups that communicate, bytes, time, algorithm and bounding
 // link. Facts only: bandwidths per direction and how the ranks of a group sit on nodes.
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 #include "report/words.h"
@@ -90,10 +91,10 @@ std::string causes(const Difference& difference) {
 std::string group_sentence(const GroupUse& use) {
   std::string text = format_count(use.ranks) + " ranks, " + format_count(use.ranks_per_node) +
                      " per node, on " + format_count(use.nodes) +
-                     (use.nodes == 1 ? " node: " : " nodes: ") + format_count(use.count) +
-                     " messages, " + format_amount(static_cast<double>(use.bytes)) + ", " +
-                     format_seconds(Seconds{use.time_s}) + " in flight, " +
-                     format_seconds(Seconds{use.exposed_s}) + " exposed; " +
+                     (use.nodes == 1 ? " node: " : " nodes: ") +
+                     format_count(std::llround(use.count)) + " messages, " +
+                     format_amount(use.bytes) + ", " + format_seconds(Seconds{use.time_s}) +
+                     " in flight, " + format_seconds(Seconds{use.exposed_s}) + " exposed; " +
                      join(use.algorithms, ", ") + "; bound by " + bound_text(use);
   if (!use.bound_link.empty()) text += " (" + use.bound_link + ")";
   if (use.quoted.value() > 0) {

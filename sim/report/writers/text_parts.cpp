@@ -58,7 +58,7 @@ std::string groups_table(const RunReport& report) {
       {"group", "ranks", "per node", "nodes", "bytes", "time", "exposed", "bound by"});
   for (const GroupUse& use : report.groups) {
     table.rows.push_back({use.group, format_count(use.ranks), format_count(use.ranks_per_node),
-                          format_count(use.nodes), format_amount(static_cast<double>(use.bytes)),
+                          format_count(use.nodes), format_amount(use.bytes),
                           format_seconds(Seconds{use.time_s}),
                           format_seconds(Seconds{use.exposed_s}), bound_text(use)});
   }
