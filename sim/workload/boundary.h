@@ -1,0 +1,28 @@
+// Stage boundaries: what a chunk receives before its first operation and sends after its last. A
+// named exception of the sharding algebra.
+//
+// Each tp rank sends b * s * h elements; 1/tp of them under SP (its slice) or with
+// p2p_scatter_gather, where the receivers then gather the whole in their tp group (Narayanan et
+// al., arXiv 2104.04473 section 4.1). Blocking: the next pass waits for the send, and a receive is
+// posted once the compute before it has ended; a send and the receive that follows it run together,
+// as Megatron pairs them (send_forward_recv_backward). Overlapped: both only wait for data.
+// Megatron overlaps under the interleaved schedule only. Each direction has its own stream, so no
+// order of passes can block itself.
+#pragma once
+
+#include "workload/pass_builder.h"
+
+namespace shardsim {
+
+enum class Direction : std::uint8_t { forward, backward };
+
+[[nodiscard]] bool overlaps_boundaries(const RunSpec& run);
+[[nodiscard]] Bytes boundary_bytes(const RunSpec& run);
+
+// Start of a pass: the receive (if any), and the meeting point that waits for it, for the host and
+// for whatever of earlier passes blocks.
+void begin_pass(const RunSpec& run, Direction direction, bool receives, PassBuilder& pass);
+// End of a pass: sends what the last operation left.
+void end_pass(const RunSpec& run, Direction direction, bool sends, PassBuilder& pass);
+
+}  // namespace shardsim

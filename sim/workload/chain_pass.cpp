@@ -1,0 +1,114 @@
+#include "workload/chain_pass.h"
+
+#include "base/ids.h"
+
+namespace shardsim {
+namespace {
+
+bool moves(const Communication& communication) {
+  return communication.primitive != Primitive::none;
+}
+
+std::int32_t on_tp(const RunSpec& run, const Communication& communication, PassBuilder& pass) {
+  return pass.communicate(Stream::tp, tp_category(run, communication), communication);
+}
+
+void run_steps(const RunSpec& run, const std::vector<Step>& steps, Category category,
+               PassBuilder& pass) {
+  std::vector<std::int32_t> in_flight;
+  for (const Step& step : steps) {
+    if (moves(step.communication)) {
+      in_flight.push_back(on_tp(run, step.communication, pass));
+      continue;
+    }
+    for (const std::int32_t op : in_flight) {
+      pass.wait(op);
+    }
+    in_flight.clear();
+    pass.kernel(step.label, step.kernel, category);
+  }
+  for (const std::int32_t op : in_flight) {
+    pass.wait(op);
+  }
+}
+
+Bytes taken(const Operator& op, Saves saves) {
+  Bytes bytes{};
+  bytes += saves.layer_input ? op.saved_layer_input : Bytes{};
+  bytes += saves.core ? op.saved_core : Bytes{};
+  bytes += saves.other ? op.saved_other : Bytes{};
+  return bytes;
+}
+
+void backward_operator(const RunSpec& run, const Operator& op, bool recompute_core,
+                       PassBuilder& pass) {
+  const bool overlap = run.stack.tp_wgrad_overlap;
+  if (recompute_core && op.kind == OperatorKind::attention) {
+    const std::int32_t first = pass.next_op();
+    run_steps(run, op.kernels.forward, Category::recompute, pass);
+    pass.take(op.saved_core, first);
+  }
+  std::int32_t stored = -1;
+  if (moves(op.input.stored) && !op.kernels.wgrad.empty()) {
+    stored = on_tp(run, op.input.stored, pass);
+    if (!overlap) {
+      pass.wait(stored);
+    }
+  }
+  run_steps(run, op.kernels.dgrad, Category::compute, pass);
+  std::int32_t gradient = -1;
+  if (moves(op.input.backward) && overlap) {
+    gradient = on_tp(run, op.input.backward, pass);
+  }
+  if (stored >= 0 && overlap) {
+    pass.wait(stored);
+  }
+  run_steps(run, op.kernels.wgrad, Category::compute, pass);
+  if (moves(op.input.backward) && !overlap) {
+    gradient = on_tp(run, op.input.backward, pass);
+  }
+  if (gradient >= 0) {
+    pass.wait(gradient);
+  }
+  pass.give(taken(op, {}), pass.last_compute());
+}
+
+}  // namespace
+
+void communicate_and_wait(const RunSpec& run, const Communication& communication,
+                          PassBuilder& pass) {
+  if (moves(communication)) {
+    pass.wait(on_tp(run, communication, pass));
+  }
+}
+
+void forward_operator(const RunSpec& run, const Operator& op, Category category, Saves saves,
+                      ParameterGather* gather, PassBuilder& pass) {
+  if (gather != nullptr) {
+    gather->before(pass);
+  }
+  communicate_and_wait(run, op.input.forward, pass);
+  const bool has_steps = !op.kernels.forward.empty();
+  const std::int32_t first = has_steps ? pass.next_op() : pass.last_compute();
+  run_steps(run, op.kernels.forward, category, pass);
+  pass.take(taken(op, saves), first);
+}
+
+void forward_chain(const RunSpec& run, const Chain& chain, Category category, Saves saves,
+                   ParameterGather* gather, PassBuilder& pass) {
+  for (const Operator& op : chain) {
+    forward_operator(run, op, category, saves, gather, pass);
+  }
+}
+
+void backward_chain(const RunSpec& run, const Chain& chain, bool recompute_core, GradientSync* sync,
+                    PassBuilder& pass) {
+  for (auto op = chain.rbegin(); op != chain.rend(); ++op) {
+    backward_operator(run, *op, recompute_core, pass);
+    if (sync != nullptr) {
+      sync->ready(pass);
+    }
+  }
+}
+
+}  // namespace shardsim

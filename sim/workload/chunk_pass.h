@@ -1,0 +1,44 @@
+// The forward and the backward of one model chunk for one micro batch, as pass templates.
+//
+//   forward:  [parameter gathers] recv, begin, [embedding], layers, [head and loss], send
+//   backward: recv, begin, [loss and head], layers (recomputed first where they must be),
+//             [embedding], send; each bucket of gradients reduced once its last weight is done
+// A layer pass has a host timer that starts with it; the next layer pass, or the send, starts when
+// both the timer and the layer's last operation have ended.
+#pragma once
+
+#include "workload/gradient_sync.h"
+#include "workload/operator_steps.h"
+#include "workload/pass_builder.h"
+
+namespace shardsim {
+
+struct ModelChains {  // of one rank; equal on all stages
+  Chain embedding;
+  Chain layer;
+  Chain head;
+  Transition to_layers;  // from the embedding's last operator to the first norm
+};
+[[nodiscard]] ModelChains make_chains(const RunSpec& run);
+
+struct Chunk {  // one model chunk on its stage
+  std::int32_t stage = 0;
+  std::int32_t chunk = 0;
+  std::int64_t layers = 0;
+  bool first = false;  // of the whole model: has the embedding, receives nothing in forward
+  bool last = false;   // has the head and the loss, sends nothing in forward
+};
+[[nodiscard]] std::vector<std::vector<Chunk>> make_chunks(const RunSpec& run);  // [stage][chunk]
+
+[[nodiscard]] GradientUnits gradient_units(const ModelChains& chains, const Chunk& chunk);
+[[nodiscard]] std::int64_t chunk_parameters(const ModelChains& chains, const Chunk& chunk);
+
+// `gathered`: ZeRO's parameters are gathered beside this pass; `reduced`: gradients are reduced.
+[[nodiscard]] PassTemplate forward_pass(const RunSpec& run, const ModelChains& chains,
+                                        const Chunk& chunk, bool gathered, ProgramTables& tables);
+[[nodiscard]] PassTemplate backward_pass(const RunSpec& run, const ModelChains& chains,
+                                         const Chunk& chunk, bool reduced, ProgramTables& tables);
+// What distinguishes the templates of two chunks; equal texts mean equal templates.
+[[nodiscard]] std::string pass_name(PassKind kind, const Chunk& chunk, bool synchronised);
+
+}  // namespace shardsim

@@ -1,0 +1,110 @@
+#include "workload/gradient_sync.h"
+
+#include <algorithm>
+
+#include "base/errors.h"
+#include "sharding/derive.h"
+
+namespace shardsim {
+
+AxisSet data_group(const RunSpec& run) {
+  AxisSet group = 0;
+  for (const Axis axis : {Axis::cp, Axis::dp}) {
+    if (axis_size(run.parallel, axis) > 1) {
+      group = static_cast<AxisSet>(group | axis_set(axis));
+    }
+  }
+  return group;
+}
+
+std::int64_t data_ranks(const RunSpec& run) { return run.parallel.dp * run.parallel.cp; }
+
+std::optional<std::int64_t> bucket_limit(const RunSpec& run, std::int32_t stage,
+                                         std::int32_t chunk) {
+  if (!run.training.overlap.grad_reduce) {
+    return std::nullopt;
+  }
+  if (run.training.grad_bucket) {
+    return std::max<std::int64_t>(
+        1, run.training.grad_bucket->value() / element_bytes(run.training.grad_dtype));
+  }
+  if (stage > 0 || chunk > 0) {
+    return std::nullopt;
+  }
+  return std::max<std::int64_t>(40'000'000, 1'000'000 * data_ranks(run));
+}
+
+Buckets fill_buckets(const GradientUnits& units, std::optional<std::int64_t> limit) {
+  Buckets buckets;
+  std::int64_t held = 0;
+  for (const std::int64_t parameters : units) {
+    if (buckets.parameters.empty() || (limit && held >= *limit)) {
+      buckets.parameters.push_back(0);
+      held = 0;
+    }
+    held += parameters;
+    buckets.parameters.back() += parameters;
+    buckets.bucket_of_unit.push_back(count(buckets.parameters) - 1);
+  }
+  // Operators without weights may trail into a bucket of their own: they need nothing.
+  if (buckets.parameters.size() > 1 && buckets.parameters.back() == 0) {
+    buckets.parameters.pop_back();
+    for (std::int32_t& bucket : buckets.bucket_of_unit) {
+      bucket = std::min(bucket, count(buckets.parameters) - 1);
+    }
+  }
+  return buckets;
+}
+
+Communication gradient_reduce(const RunSpec& run, std::int64_t parameters) {
+  return {.primitive = run.parallel.zero >= 1 ? Primitive::reduce_scatter : Primitive::all_reduce,
+          .group = data_group(run),
+          .bytes = Bytes{checked_mul(parameters, element_bytes(run.training.grad_dtype))},
+          .dtype = run.training.grad_dtype,
+          .trigger = "gradients"};
+}
+
+Communication parameter_gather(const RunSpec& run, std::int64_t parameters) {
+  return {.primitive = Primitive::all_gather,
+          .group = data_group(run),
+          .bytes = Bytes{checked_mul(parameters, element_bytes(run.training.param_dtype))},
+          .dtype = run.training.param_dtype,
+          .trigger = "parameters"};
+}
+
+void GradientSync::ready(PassBuilder& pass) {
+  SHARDSIM_CHECK(unit_ < buckets_.bucket_of_unit.size(), "more gradients than weights");
+  const std::int32_t bucket = buckets_.bucket_of_unit[unit_];
+  ++unit_;
+  const bool last =
+      unit_ == buckets_.bucket_of_unit.size() || buckets_.bucket_of_unit[unit_] != bucket;
+  const std::int64_t parameters = at(buckets_.parameters, bucket);
+  if (last && parameters > 0) {
+    pass.communicate_freely(Stream::dp, Category::dp, gradient_reduce(run_, parameters),
+                            {pass.last_compute()});
+  }
+}
+
+ParameterGather::ParameterGather(const RunSpec& run, const Buckets& buckets, PassBuilder& pass)
+    : buckets_(buckets),
+      op_of_bucket_(buckets.parameters.size(), -1),
+      left_(buckets.bucket_of_unit.size()) {
+  for (std::size_t bucket = buckets.parameters.size(); bucket-- > 0;) {
+    if (buckets.parameters[bucket] > 0) {
+      op_of_bucket_[bucket] = pass.communicate_freely(
+          Stream::dp, Category::dp, parameter_gather(run, buckets.parameters[bucket]));
+    }
+  }
+}
+
+void ParameterGather::before(PassBuilder& pass) {
+  SHARDSIM_CHECK(left_ > 0, "more operators than units");
+  --left_;
+  std::int32_t& op = at(op_of_bucket_, buckets_.bucket_of_unit[left_]);
+  if (op >= 0) {
+    pass.wait(op);
+    op = -1;  // what follows on the compute stream has waited too
+  }
+}
+
+}  // namespace shardsim

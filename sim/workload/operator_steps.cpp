@@ -1,0 +1,119 @@
+#include "workload/operator_steps.h"
+
+#include "base/errors.h"
+#include "base/ids.h"
+#include "sharding/derive.h"
+
+namespace shardsim {
+namespace {
+
+Bytes message_bytes(const RunSpec& run, OperatorKind consumer) {
+  const std::int64_t tokens = checked_mul(run.batch.micro, run.batch.sequence / run.parallel.cp);
+  const std::int64_t width = consumer == OperatorKind::loss ? padded_vocab(run) : run.model.hidden;
+  return Bytes{checked_mul(checked_mul(tokens, width), element_bytes(run.training.precision))};
+}
+
+Communication communication_of(const RunSpec& run, const DerivedCommunication& derived, Bytes bytes,
+                               std::string trigger) {
+  if (derived.primitive == Primitive::none) {
+    return {};
+  }
+  return {.primitive = derived.primitive,
+          .group = derived.group,
+          .bytes = bytes,
+          .dtype = run.training.precision,
+          .trigger = std::move(trigger)};
+}
+
+// Unsummed parts are named after the operator that left them, cut tensors after the one that needs
+// them.
+bool sums(const DerivedCommunication& derived) {
+  return derived.primitive == Primitive::all_reduce ||
+         derived.primitive == Primitive::reduce_scatter;
+}
+
+void add_saved(const RunSpec& run, const std::vector<SavedTensor>& tensors, Chain& chain) {
+  for (const SavedTensor& saved : tensors) {
+    Operator& op = at(chain, saved.place);
+    const Bytes bytes = local_bytes(run, saved.tensor);
+    switch (saved.as) {
+      case SavedAs::layer_input:
+        op.saved_layer_input += bytes;
+        break;
+      case SavedAs::core:
+        op.saved_core += bytes;
+        break;
+      case SavedAs::other:
+        op.saved_other += bytes;
+        break;
+    }
+  }
+}
+
+Chain make_chain(const RunSpec& run, const std::vector<OperatorKind>& kinds,
+                 const std::vector<SavedTensor>& saved) {
+  Chain chain;
+  for (const OperatorKind kind : kinds) {
+    Operator op;
+    op.kind = kind;
+    op.kernels = operator_kernels(run, kind);
+    if (!chain.empty()) {
+      op.input = transition_between(run, chain.back().kind, kind);
+    }
+    for (const Tensor& weight : operator_weights(run, kind)) {
+      op.parameters = checked_add(op.parameters, local_elements(run, weight));
+    }
+    chain.push_back(std::move(op));
+  }
+  add_saved(run, saved, chain);
+  return chain;
+}
+
+}  // namespace
+
+Bytes hidden_bytes(const RunSpec& run) { return message_bytes(run, OperatorKind::norm); }
+
+Category tp_category(const RunSpec& run, const Communication& communication) {
+  return run.parallel.sp && communication.primitive != Primitive::all_reduce ? Category::sp
+                                                                             : Category::tp;
+}
+
+Transition transition_between(const RunSpec& run, OperatorKind producer, OperatorKind consumer) {
+  const std::string from{name(producer)};
+  const std::string to{name(consumer)};
+  const Bytes bytes = message_bytes(run, consumer);
+  const DerivedCommunication forward = forward_between(run.parallel, producer, consumer);
+  const DerivedCommunication backward = backward_between(run.parallel, producer, consumer);
+  const DerivedCommunication stored = stored_input(run.parallel, producer, consumer);
+  return {communication_of(run, forward, bytes, sums(forward) ? from : to),
+          communication_of(run, backward, bytes, (sums(backward) ? to : from) + " dgrad"),
+          communication_of(run, stored, bytes, to + " wgrad")};
+}
+
+Chain layer_chain(const RunSpec& run) {
+  return make_chain(run, layer_operators(run.model), layer_saved(run));
+}
+
+Chain embedding_chain(const RunSpec& run) {
+  return make_chain(run, embedding_operators(run.model), embedding_saved(run));
+}
+
+Chain head_chain(const RunSpec& run) {
+  Chain chain = make_chain(run, head_operators(), head_saved(run));
+  for (Operator& op : chain) {
+    if (op.kind == OperatorKind::head && run.model.tied_embeddings && run.parallel.pp == 1) {
+      op.parameters = 0;
+    }
+  }
+  return chain;
+}
+
+std::int64_t chain_parameters(const Chain& chain) {
+  std::int64_t sum = 0;
+  for (const Operator& op : chain) {
+    sum = checked_add(sum, op.parameters);
+  }
+  return sum;
+}
+
+}  // namespace shardsim

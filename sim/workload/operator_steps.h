@@ -1,0 +1,44 @@
+// The chains of operators on one rank: steps of each, the communication derived between them, what
+// they save for backward and how many weights they hold.
+#pragma once
+
+#include <vector>
+
+#include "sharding/tensors.h"
+#include "workload/operator_kernels.h"
+
+namespace shardsim {
+
+struct Transition {  // between a producer and a consumer; primitive none: nothing moves
+  Communication forward;
+  Communication backward;  // the gradient, from the consumer back
+  Communication stored;    // makes the stored slice of the input whole for the consumer's wgrad
+};
+
+struct Operator {
+  OperatorKind kind = OperatorKind::norm;
+  OperatorKernels kernels;
+  Transition input;           // from the operator before it in the chain
+  Bytes saved_layer_input{};  // by SavedAs of sharding/tensors.h
+  Bytes saved_core{};
+  Bytes saved_other{};
+  std::int64_t parameters = 0;  // local
+};
+using Chain = std::vector<Operator>;
+
+[[nodiscard]] Chain layer_chain(const RunSpec& run);
+[[nodiscard]] Chain embedding_chain(const RunSpec& run);
+// Tied embeddings on one stage share the embedding's table: the head then has no parameters.
+[[nodiscard]] Chain head_chain(const RunSpec& run);
+
+[[nodiscard]] Transition transition_between(const RunSpec& run, OperatorKind producer,
+                                            OperatorKind consumer);
+
+// The activation between layers of one micro batch: b * s * h elements (s / cp of them under cp).
+[[nodiscard]] Bytes hidden_bytes(const RunSpec& run);
+// Category of a communication on the tp group: sp for what sequence parallelism made of it.
+[[nodiscard]] Category tp_category(const RunSpec& run, const Communication& communication);
+
+[[nodiscard]] std::int64_t chain_parameters(const Chain& chain);
+
+}  // namespace shardsim

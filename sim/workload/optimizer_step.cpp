@@ -1,0 +1,168 @@
+#include "workload/optimizer_step.h"
+
+#include <fmt/format.h>
+
+#include "base/errors.h"
+#include "sharding/derive.h"
+
+namespace shardsim {
+namespace {
+
+// Traffic of one parameter's update in mixed precision, fp32 copies of gradients, their norm and
+// scaling included: chosen against published Megatron runs. Plain momentum reads and writes one
+// moment of 4 bytes less.
+constexpr std::int64_t kAdamBytesPerParameter = 80;
+constexpr std::int64_t kSgdBytesPerParameter = 72;
+
+constexpr StreamMask kEverything = static_cast<StreamMask>((1U << kStreamCount) - 1);
+
+std::int64_t partial_in(const RunSpec& run, const std::vector<OperatorKind>& kinds) {
+  std::int64_t sum = 0;
+  for (const OperatorKind kind : kinds) {
+    for (const Tensor& weight : operator_weights(run, kind)) {
+      const Placement placed = placement_of(run, weight, Axis::tp);
+      if (weight_gradient(run.parallel, Axis::tp, kind, placed) == kPartial) {
+        sum += local_elements(run, weight);
+      }
+    }
+  }
+  return sum;
+}
+
+AxisSet norm_group(const RunSpec& run) {
+  AxisSet group = run.parallel.zero >= 1 ? data_group(run) : AxisSet{0};
+  for (const Axis axis : {Axis::tp, Axis::pp}) {
+    if (axis_size(run.parallel, axis) > 1) {
+      group = static_cast<AxisSet>(group | axis_set(axis));
+    }
+  }
+  return group;
+}
+
+void reduce_gradients(const RunSpec& run, const ModelChains& chains,
+                      const std::vector<Chunk>& chunks, PassBuilder& pass) {
+  for (const Chunk& chunk : chunks) {
+    pass.communicate(Stream::dp, Category::dp,
+                     gradient_reduce(run, chunk_parameters(chains, chunk)), {},
+                     mask(Stream::compute));
+  }
+}
+
+void sum_replicated(const RunSpec& run, const std::vector<Chunk>& chunks, PassBuilder& pass) {
+  const std::int64_t parameters = tp_partial_parameters(run, chunks);
+  if (parameters == 0) {
+    return;
+  }
+  const Communication sum{
+      .primitive = Primitive::all_reduce,
+      .group = axis_set(Axis::tp),
+      .bytes = Bytes{checked_mul(parameters, element_bytes(run.training.grad_dtype))},
+      .dtype = run.training.grad_dtype,
+      .trigger = "replicated gradients"};
+  pass.communicate(Stream::tp, Category::tp, sum, {}, mask(Stream::dp));
+}
+
+void sum_tied_embeddings(const RunSpec& run, const std::vector<Chunk>& chunks, PassBuilder& pass) {
+  const bool at_end = chunks.front().first || chunks.back().last;
+  if (!run.model.tied_embeddings || run.parallel.pp == 1 || !at_end) {
+    return;
+  }
+  const Tensor table = operator_weights(run, OperatorKind::embedding).front();
+  const Communication sum{.primitive = Primitive::all_reduce,
+                          .group = axis_set(Axis::pp),
+                          .bytes = Bytes{checked_mul(local_elements(run, table),
+                                                     element_bytes(run.training.grad_dtype))},
+                          .dtype = run.training.grad_dtype,
+                          .trigger = "tied embeddings",
+                          .end_stages_only = true};
+  pass.communicate(Stream::dp, Category::pp, sum, {}, mask(Stream::tp));
+}
+
+void sum_norm(const RunSpec& run, PassBuilder& pass) {
+  const AxisSet group = norm_group(run);
+  if (group == 0) {
+    return;
+  }
+  const Communication sum{.primitive = Primitive::all_reduce,
+                          .group = group,
+                          .bytes = Bytes{4},
+                          .dtype = Precision::fp32,
+                          .trigger = "gradient norm"};
+  pass.wait(pass.communicate(Stream::dp, Category::other, sum, {}, kEverything));
+}
+
+void update(const RunSpec& run, std::int64_t parameters, PassBuilder& pass) {
+  const std::int64_t held =
+      run.parallel.zero >= 1 ? (parameters + run.parallel.zero_group - 1) / run.parallel.zero_group
+                             : parameters;
+  KernelShape shape{.kind = KernelKind::memory, .precision = Precision::fp32};
+  shape.bytes =
+      Bytes{checked_mul(held, run.training.optimizer == Optimizer::adam ? kAdamBytesPerParameter
+                                                                        : kSgdBytesPerParameter)};
+  shape.elementwise = true;
+  pass.kernel("optimizer", shape, Category::optimizer);
+}
+
+void gather_parameters(const RunSpec& run, const ModelChains& chains,
+                       const std::vector<Chunk>& chunks, PassBuilder& pass) {
+  for (const Chunk& chunk : chunks) {
+    const Buckets buckets =
+        fill_buckets(gradient_units(chains, chunk), bucket_limit(run, chunk.stage, chunk.chunk));
+    for (auto bucket = buckets.parameters.rbegin(); bucket != buckets.parameters.rend(); ++bucket) {
+      pass.communicate(Stream::dp, Category::dp, parameter_gather(run, *bucket));
+    }
+  }
+}
+
+}  // namespace
+
+std::int64_t tp_partial_parameters(const RunSpec& run, const std::vector<Chunk>& chunks) {
+  if (run.parallel.tp == 1) {
+    return 0;
+  }
+  const std::int64_t per_layer = partial_in(run, layer_operators(run.model));
+  std::int64_t sum = 0;
+  for (const Chunk& chunk : chunks) {
+    sum += checked_mul(per_layer, chunk.layers);
+    sum += chunk.first ? partial_in(run, embedding_operators(run.model)) : 0;
+    sum += chunk.last ? partial_in(run, head_operators()) : 0;
+  }
+  return sum;
+}
+
+bool gathers_parameters(const RunSpec& run) {
+  return run.parallel.zero >= 1 && data_ranks(run) > 1;
+}
+
+bool gathers_beside_forward(const RunSpec& run) {
+  return gathers_parameters(run) && run.training.overlap.param_gather;
+}
+
+bool reduces_beside_backward(const RunSpec& run) {
+  return data_ranks(run) > 1 && run.training.overlap.grad_reduce;
+}
+
+PassTemplate step_end_pass(const RunSpec& run, const ModelChains& chains,
+                           const std::vector<Chunk>& chunks, ProgramTables& tables) {
+  PassBuilder pass(tables, fmt::format("step end of stage {}", chunks.front().stage),
+                   PassKind::step_end);
+  std::int64_t parameters = 0;
+  for (const Chunk& chunk : chunks) {
+    parameters = checked_add(parameters, chunk_parameters(chains, chunk));
+  }
+  pass.host(Stream::compute, "begin", 0, static_cast<StreamMask>(kEverything & ~mask(Stream::dp)));
+  if (data_ranks(run) > 1 && !reduces_beside_backward(run)) {
+    reduce_gradients(run, chains, chunks, pass);
+  }
+  sum_replicated(run, chunks, pass);
+  sum_tied_embeddings(run, chunks, pass);
+  sum_norm(run, pass);
+  pass.host(Stream::compute, "gradients done", 0, kEverything);
+  update(run, parameters, pass);
+  if (gathers_parameters(run) && !gathers_beside_forward(run)) {
+    gather_parameters(run, chains, chunks, pass);
+  }
+  return pass.finish();
+}
+
+}  // namespace shardsim

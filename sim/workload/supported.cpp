@@ -1,0 +1,87 @@
+#include "workload/supported.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "workload/schedule.h"
+
+namespace shardsim {
+namespace {
+
+class Refusals {
+ public:
+  explicit Refusals(const RunSpec& run) : file_(run.file) {}
+  void when(bool condition, const char* pointer, const std::string& what,
+            const std::string& right) {
+    if (condition) {
+      problems_.push_back({file_, pointer, what + " is not implemented yet", right});
+    }
+  }
+  [[nodiscard]] std::vector<Problem> take() { return std::move(problems_); }
+
+ private:
+  std::string file_;
+  std::vector<Problem> problems_;
+};
+
+void refuse_model(const RunSpec& run, Refusals& refuse) {
+  refuse.when(run.model.moe.has_value(), "/model/moe", "a mixture of experts", "use a dense model");
+  refuse.when(run.model.mla.has_value(), "/model/mla", "multi-head latent attention",
+              "use a model without mla");
+  refuse.when(run.model.mtp_layers > 0, "/model/mtp_layers", "multi-token prediction", "use 0");
+}
+
+void refuse_parallel(const RunSpec& run, Refusals& refuse) {
+  const ParallelSpec& p = run.parallel;
+  refuse.when(p.cp > 1, "/parallel/cp", "context parallelism", "use 1");
+  refuse.when(p.ep > 1, "/parallel/ep", "expert parallelism", "use 1");
+  refuse.when(p.etp > 1 && run.model.moe, "/parallel/etp", "expert tensor parallelism", "use 1");
+  refuse.when(p.zero > 1, "/parallel/zero", fmt::format("ZeRO stage {}", p.zero), "use 0 or 1");
+  refuse.when(p.zero == 1 && p.zero_group != p.dp * p.cp, "/parallel/zero_group",
+              "sharding the optimizer over a part of the data-parallel ranks",
+              fmt::format("use {}", p.dp * p.cp));
+  refuse.when(run.model.kv_heads % p.tp != 0, "/parallel/tp",
+              fmt::format("tp {} with {} kv_heads, that is sharing one KV head between ranks,",
+                          p.tp, run.model.kv_heads),
+              fmt::format("use a tp that divides {}", run.model.kv_heads));
+}
+
+void refuse_training(const RunSpec& run, Refusals& refuse) {
+  const TrainingSpec& t = run.training;
+  refuse.when(t.precision == Precision::fp8 || t.precision == Precision::mxfp8 ||
+                  t.precision == Precision::nvfp4,
+              "/training/precision", std::string(name(t.precision)), "use bf16, fp16 or fp32");
+  refuse.when(t.overlap.tp && run.parallel.tp > 1, "/training/overlap/tp",
+              "tensor-parallel communication in chunks beside GEMMs", "use false");
+  const bool other_modules =
+      std::any_of(t.recompute_modules.begin(), t.recompute_modules.end(),
+                  [](RecomputeModule module) { return module != RecomputeModule::core_attn; });
+  refuse.when(t.recompute == Recompute::selective && other_modules, "/training/recompute_modules",
+              "selective recomputation of anything but core_attn", "use [\"core_attn\"]");
+  const auto& known = schedules();
+  const auto found = std::find_if(known.begin(), known.end(), [&](const Schedule& schedule) {
+    return schedule.name == t.schedule;
+  });
+  std::vector<std::string> names;
+  for (const Schedule& schedule : known) {
+    names.push_back(schedule.name);
+  }
+  refuse.when(run.parallel.pp > 1 && found == known.end(), "/training/schedule",
+              "schedule " + t.schedule, "use " + join(names, ", "));
+  refuse.when(run.parallel.pp > 1 && found != known.end() && found->splits_backward,
+              "/training/schedule", "schedule " + t.schedule, "use 1f1b");
+}
+
+}  // namespace
+
+std::vector<Problem> unsupported(const RunSpec& run) {
+  Refusals refuse(run);
+  refuse_model(run, refuse);
+  refuse_parallel(run, refuse);
+  refuse_training(run, refuse);
+  return refuse.take();
+}
+
+}  // namespace shardsim
