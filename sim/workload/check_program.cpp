@@ -31,7 +31,9 @@ void check_kind(const Program& program, const PassTemplate& t, std::int32_t i) {
       SHARDSIM_CHECK(op.kernel == -1, place(t, i));
       return;
     case OpKind::host:
-      SHARDSIM_CHECK(op.stream == Stream::host && op.launches > 0, place(t, i));
+      SHARDSIM_CHECK(op.stream == Stream::host ? op.launches > 0
+                                               : op.stream == Stream::compute && op.launches == 0,
+                     place(t, i));
       return;
   }
 }

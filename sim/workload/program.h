@@ -55,6 +55,8 @@ inline constexpr std::size_t kCategoryCount = 10;
 [[nodiscard]] std::string_view name(Category category);
 [[nodiscard]] std::string_view name(Stream stream);
 
+// host: a timer of kernel launches on Stream::host; on Stream::compute, with no launches, an
+// operation of no duration at which streams meet (a pass begins, gradients are done).
 enum class OpKind : std::uint8_t { kernel, communication, host };
 
 // One kind of communication: what is moved among whom. `group` is empty for send and recv, which go
