@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/ids.h"
 
@@ -141,7 +142,8 @@ double TraceIndex::alone_end_s(std::int32_t rank_class, std::int32_t op) const {
   const double moving = std::isinf(lane.pace_alone_Bps) ? 0 : what.amount / lane.pace_alone_Bps;
   const double alone = what.duration_s + what.steps * lane.hop_latency_s + moving;
   const double alone_end = meeting(rank_class, op).begin_s + alone;
-  return end - alone_end <= kNoContention * alone ? end : alone_end;
+  return end - alone_end <= kNoContention * alone ? std::numeric_limits<double>::infinity()
+                                                  : alone_end;
 }
 
 std::int32_t TraceIndex::binding_predecessor(std::int32_t rank_class, std::int32_t op) const {

@@ -50,7 +50,7 @@ struct TraceIndex {
   // REQUIRES: the operation is a flow.
   [[nodiscard]] std::int32_t lane_of(std::int32_t rank_class, std::int32_t op) const;
   [[nodiscard]] const Meeting& meeting(std::int32_t rank_class, std::int32_t op) const;
-  // When the flow would have ended had nothing shared its links; never after its end.
+  // When the flow would have ended had nothing shared its links; infinite when it ended no later.
   [[nodiscard]] double alone_end_s(std::int32_t rank_class, std::int32_t op) const;
 
   // The predecessor that ended last; among simultaneous ones data (dependencies) before stream
