@@ -1,0 +1,50 @@
+// What the files derive.cpp, validate_*.cpp and unsupported.cpp share: the job as read so far, the
+// tree it was read from, and how to say where something is wrong.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "spec/json_value.h"
+#include "spec/key_reader.h"
+#include "spec/run_spec.h"
+
+namespace shardsim {
+
+struct Checking {
+  RunSpec& run;
+  const JsonValue& root;
+  ReadLog& log;
+};
+
+// Whether all these keys were read without a problem: only then is a rule over them worth checking.
+[[nodiscard]] bool usable(const Checking& c, std::initializer_list<std::string_view> keys);
+// The value that the user or the stack wrote for a key, nullptr when a default holds.
+[[nodiscard]] const JsonValue* stated(const Checking& c, std::string_view key);
+// Adds a problem where the key is written, or would be.
+void complain(Checking& c, std::string_view key, std::string what, std::string right);
+// The same, and rules over the key are not checked any more.
+void give_up(Checking& c, std::string_view key, std::string what, std::string right);
+void warn(Checking& c, std::string text);
+
+[[nodiscard]] std::vector<std::int64_t> divisors(std::int64_t value);
+// "1, 2, 4 or 8": at most twelve of the ascending values, those next to `wanted`.
+[[nodiscard]] std::string list_near(const std::vector<std::int64_t>& values, std::int64_t wanted);
+// "252 or 264": the multiples of `unit` next to `wanted`, at least `least` (itself a multiple).
+[[nodiscard]] std::string multiples_near(std::int64_t wanted, std::int64_t unit,
+                                         std::int64_t least);
+
+// The passes over a job that has been read, in this order; each appends to c.log.problems.
+void derive(Checking& c);             // gpus, nodes, dp, micro_batches and defaults that follow
+void validate_parallel(Checking& c);  // tp, sp, zero, and what they cut
+void validate_pipeline(Checking& c);  // pp, vpp, layers, schedule
+void validate_sizes(Checking& c);     // products stay within exact arithmetic
+void validate_cluster(Checking& c);   // the cluster by itself
+void validate_machine(Checking& c);   // the job on the cluster
+void validate_perturbations(Checking& c);
+void refuse_unsupported(Checking& c, std::string_view prefix);  // keys that begin with prefix
+
+}  // namespace shardsim

@@ -1,0 +1,153 @@
+// What follows from stated keys: the grid's arithmetic and the defaults that depend on other keys.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "spec/checks.h"
+#include "spec/tables.h"
+
+namespace shardsim {
+namespace {
+
+// GPT models in Megatron's examples have 2,048 learned positions.
+constexpr std::int64_t kLearnedPositions = 2048;
+
+void derive_gpus(Checking& c) {
+  RunSpec& run = c.run;
+  if (!usable(c, {"gpus", "nodes", "cluster.node.gpus", "cluster.node.gpus_used"})) {
+    c.log.failed.emplace_back("gpus");
+    return;
+  }
+  const std::int64_t per_node = run.cluster.node.gpus_used;
+  if (run.gpus == 0 && run.nodes == 0) {
+    give_up(c, "gpus", "is missing", "write the number of GPUs, or \"nodes\" instead");
+    return;
+  }
+  if (run.gpus == 0) {
+    if (run.nodes > kMaxGpus / per_node) {
+      give_up(
+          c, "nodes",
+          fmt::format("{} nodes of {} GPUs are more than {} GPUs", run.nodes, per_node, kMaxGpus),
+          fmt::format("use at most {} nodes", kMaxGpus / per_node));
+      c.log.failed.emplace_back("gpus");
+      return;
+    }
+    run.gpus = run.nodes * per_node;
+    return;
+  }
+  const std::int64_t filled = (run.gpus + per_node - 1) / per_node;
+  if (run.nodes != 0 && run.nodes != filled) {
+    give_up(
+        c, "nodes",
+        fmt::format("{} GPUs fill {} nodes of {}, not {}", run.gpus, filled, per_node, run.nodes),
+        fmt::format("use {}, or leave it out", filled));
+  }
+  run.nodes = filled;
+}
+
+void derive_dp(Checking& c) {
+  RunSpec& run = c.run;
+  ParallelSpec& p = run.parallel;
+  if (!usable(c, {"gpus", "parallel.tp", "parallel.cp", "parallel.pp", "parallel.dp"})) {
+    c.log.failed.emplace_back("parallel.dp");
+    return;
+  }
+  // Each factor is at most 2^21: the product of the first two cannot overflow, nor this one.
+  const std::int64_t tp_cp = std::min(p.tp * p.cp, kMaxGpus + 1);
+  const std::int64_t replica = tp_cp * p.pp;
+  const std::string factors = fmt::format("tp {} x cp {} x pp {}", p.tp, p.cp, p.pp);
+  if (replica > run.gpus) {
+    give_up(c, "gpus",
+            fmt::format("{} GPUs are fewer than {}", run.gpus,
+                        tp_cp > kMaxGpus ? factors : fmt::format("{} = {}", factors, replica)),
+            "use more GPUs, or smaller tp, cp or pp");
+    c.log.failed.emplace_back("parallel.dp");
+    return;
+  }
+  if (run.gpus % replica != 0) {
+    give_up(c, "gpus",
+            fmt::format("{} GPUs are not a multiple of {} = {}", run.gpus, factors, replica),
+            "use " + multiples_near(run.gpus, replica, replica));
+    c.log.failed.emplace_back("parallel.dp");
+    return;
+  }
+  const std::int64_t dp = run.gpus / replica;
+  if (stated(c, "parallel.dp") != nullptr && p.dp != dp) {
+    complain(c, "parallel.dp",
+             fmt::format("{} does not match {} GPUs / ({}) = {}", p.dp, run.gpus, factors, dp),
+             fmt::format("use {}, or leave it out", dp));
+  }
+  p.dp = dp;
+}
+
+void derive_batch(Checking& c) {
+  BatchSpec& batch = c.run.batch;
+  const ParallelSpec& p = c.run.parallel;
+  if (!usable(c, {"batch.micro", "batch.global", "parallel.dp", "parallel.pp"})) {
+    c.log.failed.emplace_back("batch.global");
+    return;
+  }
+  const std::int64_t unit = batch.micro * p.dp;  // below 2^45 by the ranges
+  if (stated(c, "batch.global") == nullptr) {
+    batch.global = unit * p.pp;
+    if (batch.global > kMaxBatch) {
+      give_up(c, "batch.global",
+              fmt::format("micro {} x dp {} x pp {} sequences are out of range", batch.micro, p.dp,
+                          p.pp),
+              fmt::format("state a global batch of at most {}", kMaxBatch));
+      return;
+    }
+  }
+  if (batch.global % unit != 0) {
+    give_up(c, "batch.global",
+            fmt::format("{} sequences are not a multiple of micro {} x dp {} = {}", batch.global,
+                        batch.micro, p.dp, unit),
+            "use " + multiples_near(batch.global, unit, unit));
+    return;
+  }
+  batch.micro_batches = batch.global / unit;
+}
+
+void derive_zero_group(Checking& c) {
+  ParallelSpec& p = c.run.parallel;
+  if (!usable(c, {"parallel.dp", "parallel.cp", "parallel.zero_group"})) {
+    return;
+  }
+  const std::int64_t all = p.dp * p.cp;
+  if (stated(c, "parallel.zero_group") == nullptr) {
+    p.zero_group = all;
+  } else if (all % p.zero_group != 0) {
+    complain(c, "parallel.zero_group",
+             fmt::format("{} does not divide dp {} x cp {} = {}", p.zero_group, p.dp, p.cp, all),
+             "use " + list_near(divisors(all), p.zero_group));
+  } else if (p.zero == 0 && p.zero_group != all && usable(c, {"parallel.zero"})) {
+    warn(c, "parallel.zero_group has no effect with zero 0");
+  }
+}
+
+void derive_training(Checking& c) {
+  TrainingSpec& t = c.run.training;
+  if (t.schedule.empty()) {
+    t.schedule = c.run.parallel.vpp > 1 ? "interleaved" : "1f1b";
+  }
+  if (stated(c, "training.param_dtype") == nullptr) {
+    const bool own = t.precision == Precision::fp16 || t.precision == Precision::fp32;
+    t.param_dtype = own ? t.precision : Precision::bf16;
+  }
+  ModelSpec& model = c.run.model;
+  if (model.position == Position::learned && model.max_positions == 0) {
+    model.max_positions = std::max(kLearnedPositions, c.run.batch.sequence);
+  }
+}
+
+}  // namespace
+
+void derive(Checking& c) {
+  derive_gpus(c);
+  derive_dp(c);
+  derive_batch(c);
+  derive_zero_group(c);
+  derive_training(c);
+}
+
+}  // namespace shardsim

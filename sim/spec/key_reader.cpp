@@ -1,0 +1,359 @@
+#include "spec/key_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/text.h"
+
+namespace shardsim {
+namespace {
+
+// Doubles hold every integer up to here exactly.
+constexpr double kExactIntegers = 9007199254740992.0;
+
+void say_wrong(Parsed& out, std::string what, std::string right) {
+  add_problem(*out.log, *out.json, std::move(what), std::move(right));
+}
+
+void say_wrong_kind(Parsed& out, const JsonValue& json, const ValueType& type) {
+  add_problem(*out.log, json, fmt::format("{} is {}", brief_json(json), kind_name(json.kind)),
+              "write " + describe(type));
+}
+
+// Integers may be written 1e9: people do (DeepSpeed configurations).
+bool read_integer(const JsonValue& json, const ValueType& type, Parsed& out, std::int64_t& value) {
+  if (json.kind != JsonValue::Kind::integer && json.kind != JsonValue::Kind::number) {
+    say_wrong_kind(out, json, type);
+    return false;
+  }
+  if (json.kind == JsonValue::Kind::number) {
+    const bool whole = std::floor(json.number) == json.number;
+    if (!whole) {
+      add_problem(*out.log, json, brief_json(json) + " is not a whole number",
+                  "use " + describe(type));
+      return false;
+    }
+    if (std::abs(json.number) > kExactIntegers) {
+      add_problem(*out.log, json, brief_json(json) + " is out of range", "use " + describe(type));
+      return false;
+    }
+  }
+  value =
+      json.kind == JsonValue::Kind::integer ? json.integer : static_cast<std::int64_t>(json.number);
+  if (value < type.min || value > type.max) {
+    add_problem(*out.log, json, brief_json(json) + " is out of range", "use " + describe(type));
+    return false;
+  }
+  return true;
+}
+
+bool in_range(double value, const ValueType& type) {
+  return (type.above_low ? value > type.low : value >= type.low) && value <= type.high;
+}
+
+bool read_number(const JsonValue& json, const ValueType& type, Parsed& out) {
+  if (json.kind != JsonValue::Kind::integer && json.kind != JsonValue::Kind::number) {
+    say_wrong_kind(out, json, type);
+    return false;
+  }
+  out.number =
+      json.kind == JsonValue::Kind::integer ? static_cast<double>(json.integer) : json.number;
+  if (!in_range(out.number, type)) {
+    say_wrong(out, brief_json(json) + " is out of range", "use " + describe(type));
+    return false;
+  }
+  return true;
+}
+
+bool read_quantity_value(const JsonValue& json, const ValueType& type, Parsed& out) {
+  const bool is_number =
+      json.kind == JsonValue::Kind::integer || json.kind == JsonValue::Kind::number;
+  QuantityReading reading;
+  if (json.kind == JsonValue::Kind::string) {
+    reading = read_quantity(json.text, type.dimension);
+  } else if (is_number && type.dimension == Dimension::tokens) {
+    reading.value =
+        json.kind == JsonValue::Kind::integer ? static_cast<double>(json.integer) : json.number;
+  } else if (is_number) {
+    say_wrong(out, brief_json(json) + " is a bare number",
+              "write " + quantity_form(type.dimension));
+    return false;
+  } else {
+    say_wrong_kind(out, json, type);
+    return false;
+  }
+  if (!reading.wrong.empty()) {
+    say_wrong(out, reading.wrong, reading.right);
+    return false;
+  }
+  if (!in_range(reading.value, type)) {
+    say_wrong(out, brief_json(json) + " is out of range", "use a value " + describe_range(type));
+    return false;
+  }
+  const bool counted = type.dimension == Dimension::bytes || type.dimension == Dimension::tokens;
+  out.number = reading.value;
+  out.integer = counted ? std::llround(reading.value) : 0;
+  // Decimal fractions such as 0.3 GB are whole up to rounding; half a byte is not.
+  if (counted && std::abs(reading.value - static_cast<double>(out.integer)) >
+                     1e-12 * std::abs(reading.value)) {
+    say_wrong(out,
+              fmt::format("{} is no whole number of {}", brief_json(json),
+                          type.dimension == Dimension::bytes ? "bytes" : "tokens"),
+              "use a whole number");
+    return false;
+  }
+  return true;
+}
+
+bool read_choice(const JsonValue& json, const ValueType& type, Parsed& out, int& index) {
+  if (json.kind != JsonValue::Kind::string) {
+    say_wrong_kind(out, json, type);
+    return false;
+  }
+  const auto at = std::find(type.choices.begin(), type.choices.end(), json.text);
+  if (at != type.choices.end()) {
+    index = static_cast<int>(at - type.choices.begin());
+    return true;
+  }
+  const std::string near = json.text.size() > 64 ? "" : nearest_name(json.text, type.choices);
+  ValueType one = type;
+  one.kind = ValueType::Kind::choice;
+  add_problem(
+      *out.log, json, brief_json(json) + " is not known",
+      (near.empty() ? "use " : fmt::format("did you mean {}? use ", quote(near))) + describe(one));
+  return false;
+}
+
+bool read_items(const JsonValue& json, const ValueType& type, Parsed& out) {
+  if (json.kind != JsonValue::Kind::array) {
+    say_wrong_kind(out, json, type);
+    return false;
+  }
+  bool good = true;
+  for (const JsonValue& item : json.items) {
+    if (type.kind == ValueType::Kind::integers) {
+      ValueType one = type;
+      one.kind = ValueType::Kind::integer;
+      good = read_integer(item, one, out, out.integers.emplace_back()) && good;
+    } else if (type.kind == ValueType::Kind::choices) {
+      good = read_choice(item, type, out, out.choices.emplace_back()) && good;
+    } else if (item.kind != JsonValue::Kind::object) {
+      say_wrong_kind(out, item, object());
+      good = false;
+    }
+  }
+  return good;
+}
+
+bool read_plain(const JsonValue& json, const ValueType& type, JsonValue::Kind kind, Parsed& out) {
+  if (json.kind != kind) {
+    say_wrong_kind(out, json, type);
+    return false;
+  }
+  return true;
+}
+
+bool read_value(const JsonValue& json, const ValueType& type, Parsed& out) {
+  switch (type.kind) {
+    case ValueType::Kind::integer:
+      return read_integer(json, type, out, out.integer);
+    case ValueType::Kind::number:
+      return read_number(json, type, out);
+    case ValueType::Kind::boolean:
+      out.boolean = json.boolean;
+      return read_plain(json, type, JsonValue::Kind::boolean, out);
+    case ValueType::Kind::string:
+      out.text = json.text;
+      return read_plain(json, type, JsonValue::Kind::string, out);
+    case ValueType::Kind::choice:
+      if (read_choice(json, type, out, out.choice)) {
+        out.text = json.text;
+        return true;
+      }
+      return false;
+    case ValueType::Kind::quantity:
+      return read_quantity_value(json, type, out);
+    case ValueType::Kind::integers:
+    case ValueType::Kind::choices:
+    case ValueType::Kind::objects:
+      return read_items(json, type, out);
+    case ValueType::Kind::object:
+    case ValueType::Kind::reference:
+      return read_plain(json, type, JsonValue::Kind::object, out);
+    case ValueType::Kind::any:
+      break;
+  }
+  return true;
+}
+
+// Names that other frameworks use for our keys, beyond what the edit distance finds.
+const std::map<std::string, std::string>& foreign_names() {
+  static const std::map<std::string, std::string> kNames{
+      {"tensor_model_parallel_size", "tp"},
+      {"tensor_parallel_size", "tp"},
+      {"pipeline_model_parallel_size", "pp"},
+      {"pipeline_parallel_size", "pp"},
+      {"virtual_pipeline_model_parallel_size", "vpp"},
+      {"context_parallel_size", "cp"},
+      {"expert_model_parallel_size", "ep"},
+      {"expert_tensor_parallel_size", "etp"},
+      {"data_parallel_size", "dp"},
+      {"sequence_parallel", "sp"},
+      {"micro_batch_size", "micro"},
+      {"mbs", "micro"},
+      {"global_batch_size", "global"},
+      {"gbs", "global"},
+      {"seq_length", "sequence"},
+      {"seq_len", "sequence"},
+      {"num_layers", "layers"},
+      {"num_hidden_layers", "layers"},
+      {"hidden_size", "hidden"},
+      {"intermediate_size", "ffn"},
+      {"ffn_hidden_size", "ffn"},
+      {"num_attention_heads", "heads"},
+      {"num_key_value_heads", "kv_heads"},
+      {"num_query_groups", "kv_heads"},
+      {"vocab_size", "vocab"},
+      {"tie_word_embeddings", "tied_embeddings"},
+      {"recompute_granularity", "recompute"},
+      {"recompute_num_layers", "recompute_layers"},
+      {"use_distributed_optimizer", "zero"},
+      {"zero_stage", "zero"},
+      {"bandwidth", "bandwidth_per_direction"},
+  };
+  return kNames;
+}
+
+std::string suggestion(const std::string& key, const std::vector<std::string>& known) {
+  const auto foreign = foreign_names().find(key);
+  if (foreign != foreign_names().end() &&
+      std::find(known.begin(), known.end(), foreign->second) != known.end()) {
+    return foreign->second;
+  }
+  return key.size() > 64 ? "" : nearest_name(key, known);
+}
+
+// One call reads one format; recursion goes down its dotted keys.
+class TableReader {
+ public:
+  TableReader(const std::vector<const KeyInfo*>& rows, const std::string& prefix, ReadLog& log)
+      : rows_(rows), prefix_(prefix), log_(log) {}
+
+  void read(const JsonValue& object, const std::string& level) {
+    refuse_unknown(object, level);
+    for (std::size_t row = 0; row < rows_.size(); ++row) {
+      if (!at_level(row, level)) {
+        continue;
+      }
+      const std::string name = rows_[row]->key.substr(level.size());
+      const JsonValue* member = find(object, name);
+      const bool unstated = member != nullptr && member->kind == JsonValue::Kind::null &&
+                            rows_[row]->fallback.kind != Fallback::Kind::required &&
+                            rows_[row]->fallback.kind != Fallback::Kind::value;
+      if (member == nullptr || unstated) {
+        fall_back(row, object, name);
+      } else {
+        read_member(row, *member);
+      }
+    }
+  }
+
+  std::vector<ReadKey> found;
+
+ private:
+  bool at_level(std::size_t row, const std::string& level) const {
+    const std::string& key = rows_[row]->key;
+    return key.size() > level.size() && key.compare(0, level.size(), level) == 0 &&
+           key.find('.', level.size()) == std::string::npos;
+  }
+
+  void refuse_unknown(const JsonValue& object, const std::string& level) {
+    std::vector<std::string> known;
+    for (std::size_t row = 0; row < rows_.size(); ++row) {
+      if (at_level(row, level)) {
+        known.push_back(rows_[row]->key.substr(level.size()));
+      }
+    }
+    for (std::size_t i = 0; i < object.keys.size(); ++i) {
+      const std::string& key = object.keys[i];
+      const bool schema = level.empty() && key == "$schema";
+      if (schema || std::find(known.begin(), known.end(), key) != known.end()) {
+        continue;
+      }
+      const std::string near = suggestion(key, known);
+      add_problem(log_, object.items[i], "unknown key " + brief_quote(key),
+                  near.empty() ? "known keys: " + join(known, ", ")
+                               : fmt::format("did you mean {}?", quote(near)));
+    }
+  }
+
+  void read_member(std::size_t row, const JsonValue& member) {
+    ReadKey read;
+    read.row = row;
+    read.value.key = rows_[row]->key;
+    read.value.prefix = prefix_;
+    read.value.json = &member;
+    read.value.log = &log_;
+    if (member.unreadable || !read_value(member, rows_[row]->type, read.value)) {
+      log_.failed.push_back(prefix_ + rows_[row]->key);
+      return;
+    }
+    found.push_back(std::move(read));
+    if (rows_[row]->type.kind == ValueType::Kind::object) {
+      this->read(member, rows_[row]->key + ".");
+    }
+  }
+
+  void fall_back(std::size_t row, const JsonValue& object, const std::string& name) {
+    const KeyInfo& info = *rows_[row];
+    if (info.fallback.kind == Fallback::Kind::required) {
+      log_.failed.push_back(prefix_ + info.key);
+      log_.problems.push_back({object.file, child_pointer(object.pointer, name), "is missing",
+                               fmt::format("write {}: {}", describe(info.type), info.help)});
+      return;
+    }
+    if (info.type.kind == ValueType::Kind::object) {
+      if (info.fallback.kind == Fallback::Kind::value) {
+        read(empty_like(object, name), info.key + ".");
+      }
+      return;
+    }
+    if (info.fallback.kind != Fallback::Kind::absent) {
+      log_.defaults_taken.push_back(prefix_ + info.key);
+    }
+  }
+
+  static JsonValue empty_like(const JsonValue& object, const std::string& name) {
+    JsonValue empty = json_object();
+    empty.file = object.file;
+    empty.pointer = child_pointer(object.pointer, name);
+    return empty;
+  }
+
+  const std::vector<const KeyInfo*>& rows_;
+  const std::string& prefix_;
+  ReadLog& log_;
+};
+
+}  // namespace
+
+void add_problem(ReadLog& log, const JsonValue& at, std::string what, std::string right) {
+  log.problems.push_back({at.file, at.pointer, std::move(what), std::move(right)});
+}
+
+std::string parent_name(std::string_view key) {
+  const std::vector<std::string> parts = split(key, '.');
+  return parts.size() < 2 ? "" : parts[parts.size() - 2];
+}
+
+std::vector<ReadKey> read_keys(const JsonValue& object, const std::vector<const KeyInfo*>& rows,
+                               const std::string& prefix, ReadLog& log) {
+  TableReader reader(rows, prefix, log);
+  reader.read(object, "");
+  return std::move(reader.found);
+}
+
+}  // namespace shardsim

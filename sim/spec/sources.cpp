@@ -1,0 +1,269 @@
+#include "spec/sources.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "base/text.h"
+#include "spec/json_parse.h"
+#include "spec/key_table.h"
+#include "spec/reader.h"
+
+namespace shardsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Reads to the end, but no further than a byte past what is accepted.
+std::string read_all(std::istream& in) {
+  std::string text;
+  std::vector<char> block(1 << 16);
+  while (in && text.size() <= kMaxFileBytes) {
+    in.read(block.data(), static_cast<std::streamsize>(block.size()));
+    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
+  }
+  return text;
+}
+
+// The keys of `format` that stand for files of another format.
+std::vector<std::pair<std::string, Format>> reference_keys(Format format) {
+  std::vector<std::pair<std::string, Format>> result;
+  for (const KeyInfo& info : key_infos(format)) {
+    if (info.type.kind == ValueType::Kind::reference) {
+      result.emplace_back(info.key, info.type.format);
+    }
+  }
+  return result;
+}
+
+bool is_path(const std::string& text) {
+  return text.find('/') != std::string::npos ||
+         (text.size() > 5 && text.compare(text.size() - 5, 5, ".json") == 0);
+}
+
+// The file that a name or path stands for; "" and a problem when there is none.
+std::string file_of(const JsonValue& value, Format format, std::vector<Problem>& problems) {
+  if (is_path(value.text)) {
+    const fs::path path(value.text);
+    const bool from_file = value.file != kOverrideFile && value.file != "-";
+    return (path.is_absolute() || !from_file ? path : fs::path(value.file).parent_path() / path)
+        .string();
+  }
+  const std::vector<std::string> known = names_of(format);
+  if (std::find(known.begin(), known.end(), value.text) != known.end()) {
+    return data_folder(format) + value.text + ".json";
+  }
+  const std::string near = value.text.size() > 64 ? "" : nearest_name(value.text, known);
+  const std::string list = known.empty() ? fmt::format("{} has no files", data_folder(format))
+                                         : "known names: " + join(known, ", ");
+  problems.push_back(
+      {value.file, value.pointer,
+       fmt::format("no {} is named {}", format_name(format), brief_quote(value.text)),
+       (near.empty() ? "" : fmt::format("did you mean {}? ", quote(near))) + list +
+           "; a path ends in .json"});
+  return "";
+}
+
+// Follows or makes the member of `at` that `key` names; nullptr and a problem when it cannot be.
+JsonValue* step(JsonValue& at, const std::string& key, const std::string& next,
+                std::vector<Problem>& problems) {
+  if (at.kind == JsonValue::Kind::array) {
+    std::size_t index = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index);
+    const bool whole = error == std::errc{} && end == key.data() + key.size();
+    if (!whole || index > at.items.size()) {
+      problems.push_back(
+          {kOverrideFile, child_pointer(at.pointer, key),
+           fmt::format("{} is no place in a list of {}", brief_quote(key), at.items.size()),
+           fmt::format("use 0 to {}; {} appends", at.items.size(), at.items.size())});
+      return nullptr;
+    }
+    if (index < at.items.size()) {
+      return &at.items[index];
+    }
+    at.items.emplace_back();
+  } else if (at.kind == JsonValue::Kind::object) {
+    if (JsonValue* member = find(at, key)) {
+      return member;
+    }
+    at.keys.push_back(key);
+    at.items.emplace_back();
+  } else {
+    problems.push_back({kOverrideFile, at.pointer,
+                        fmt::format("{} is {}, it has no {}", brief_json(at), kind_name(at.kind),
+                                    brief_quote(key)),
+                        "override the whole value, or correct the key"});
+    return nullptr;
+  }
+  // What is made on the way belongs to the file: only the value is the override's.
+  JsonValue& made = at.items.back();
+  made = next == "0" ? json_array() : json_object();
+  made.file = at.file;
+  made.pointer = child_pointer(at.pointer, key);
+  return &made;
+}
+
+JsonValue override_value(const std::string& text, const std::string& pointer,
+                         std::vector<Problem>& problems) {
+  std::vector<Problem> found;
+  std::optional<JsonValue> parsed = parse_json(text, kOverrideFile, found, pointer);
+  if (parsed) {
+    problems.insert(problems.end(), found.begin(), found.end());  // duplicate keys
+    return *std::move(parsed);
+  }
+  JsonValue value = json_string(text);
+  value.file = kOverrideFile;
+  value.pointer = pointer;
+  value.line = 1;
+  return value;
+}
+
+std::optional<Format> reference_at(Format format, const std::string& key) {
+  for (const auto& [name, target] : reference_keys(format)) {
+    if (name == key) {
+      return target;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<JsonValue> load_json(const std::string& path, std::vector<Problem>& problems) {
+  if (path == "-") {
+    return parse_json(read_all(std::cin), path, problems);
+  }
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    problems.push_back({path, "", "is a folder", "name a JSON file"});
+    return std::nullopt;
+  }
+  std::ifstream in(path, std::ios::binary);
+  if (!in) {
+    problems.push_back({path, "", fmt::format("cannot be read: {}", std::strerror(errno)),
+                        "name a JSON file that exists"});
+    return std::nullopt;
+  }
+  return parse_json(read_all(in), path, problems);
+}
+
+std::string data_folder(Format format) {
+  const char* set = std::getenv("SHARDSIM_DATA");
+  const std::string base = set != nullptr && *set != '\0' ? set : SHARDSIM_DATA_DIR;
+  switch (format) {
+    case Format::model:
+      return base + "/models/";
+    case Format::cluster:
+      return base + "/topologies/";
+    case Format::gpu:
+      return base + "/topologies/gpus/";
+    case Format::stack:
+      return base + "/configs/stacks/";
+    case Format::run:
+      break;
+  }
+  return base + "/configs/";
+}
+
+std::vector<std::string> names_of(Format format) {
+  std::vector<std::string> result;
+  std::error_code error;
+  if (format == Format::run) {
+    return result;
+  }
+  for (const auto& entry : fs::directory_iterator(data_folder(format), error)) {
+    if (entry.path().extension() == ".json" && !entry.is_directory(error)) {
+      result.push_back(entry.path().stem().string());
+    }
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+void resolve_reference(JsonValue& value, Format format, std::vector<Problem>& problems) {
+  if (value.kind != JsonValue::Kind::string) {
+    return;
+  }
+  const std::string path = file_of(value, format, problems);
+  const std::size_t before = problems.size();
+  std::optional<JsonValue> loaded;
+  if (!path.empty()) {
+    loaded = load_json(path, problems);
+    if (!loaded && problems.size() > before && problems.back().what.find("cannot be read") == 0) {
+      // Say who asked for a file that is not there.
+      problems.back().file = value.file;
+      problems.back().pointer = value.pointer;
+      problems.back().what = fmt::format("{} {}", path, problems.back().what);
+    }
+  }
+  if (loaded && loaded->kind != JsonValue::Kind::object) {
+    problems.push_back(
+        {path, "", fmt::format("a {} file holds an object", format_name(format)), "write { ... }"});
+    loaded.reset();
+  }
+  const std::string file = value.file;
+  const std::string pointer = value.pointer;
+  value = loaded ? *std::move(loaded) : JsonValue{};
+  if (value.kind == JsonValue::Kind::null) {
+    value.file = file;
+    value.pointer = pointer;
+    value.unreadable = true;
+  }
+}
+
+void resolve_references(JsonValue& root, Format format, std::vector<Problem>& problems) {
+  for (const auto& [key, target] : reference_keys(format)) {
+    JsonValue* value = find(root, key);
+    if (value != nullptr) {
+      resolve_reference(*value, target, problems);
+      resolve_references(*value, target, problems);
+    }
+  }
+}
+
+void apply_override(JsonValue& root, Format format, const std::string& text,
+                    std::vector<Problem>& problems) {
+  const std::size_t equals = text.find('=');
+  const std::string path = text.substr(0, equals);
+  const std::vector<std::string> keys = split(path, '.');
+  const bool has_empty =
+      std::any_of(keys.begin(), keys.end(), [](const std::string& key) { return key.empty(); });
+  if (equals == std::string::npos || has_empty || keys.size() > kMaxDepth / 2) {
+    problems.push_back({kOverrideFile, "", fmt::format("{} is no override", brief_quote(text)),
+                        "write key.path=value, such as parallel.tp=8"});
+    return;
+  }
+  JsonValue* at = &root;
+  std::optional<Format> inside = format;  // of the file whose top level `at` is
+  for (std::size_t i = 0; i + 1 < keys.size(); ++i) {
+    at = step(*at, keys[i], keys[i + 1], problems);
+    if (at == nullptr) {
+      return;
+    }
+    inside = inside ? reference_at(*inside, keys[i]) : std::nullopt;
+    if (inside) {
+      resolve_reference(*at, *inside, problems);
+      if (at->kind == JsonValue::Kind::null) {
+        return;  // said already
+      }
+    }
+  }
+  at = step(*at, keys.back(), "", problems);
+  if (at != nullptr) {
+    std::string pointer;
+    for (const std::string& key : keys) {
+      pointer = child_pointer(pointer, key);
+    }
+    *at = override_value(text.substr(equals + 1), pointer, problems);
+  }
+}
+
+}  // namespace shardsim

@@ -1,0 +1,36 @@
+// Where JSON comes from: files, standard input, names of the data folder, overrides.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/errors.h"
+#include "spec/format.h"
+#include "spec/json_value.h"
+
+namespace shardsim {
+
+// What overrides are called in messages.
+inline constexpr const char* kOverrideFile = "--set";
+
+// The tree of a file ("-": standard input); nothing when it cannot be read. `right` is said when
+// there is no such file.
+[[nodiscard]] std::optional<JsonValue> load_json(const std::string& path,
+                                                 std::vector<Problem>& problems);
+
+// Where the files of a format are, ending in /.
+[[nodiscard]] std::string data_folder(Format format);
+
+// Replaces a string that stands for a file of `format` by the file's content. Whatever is no
+// string stays as it is; a file that cannot be read leaves null and a problem.
+void resolve_reference(JsonValue& value, Format format, std::vector<Problem>& problems);
+
+// Replaces every reference of a file of `format`, nested ones too.
+void resolve_references(JsonValue& root, Format format, std::vector<Problem>& problems);
+
+// Applies one `key.path=value`; references on the way are replaced first.
+void apply_override(JsonValue& root, Format format, const std::string& text,
+                    std::vector<Problem>& problems);
+
+}  // namespace shardsim

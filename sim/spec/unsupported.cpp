@@ -1,0 +1,146 @@
+// What the formats can say and this version does not do: refused by name. One line per feature;
+// whoever implements it deletes its line.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "spec/checks.h"
+
+namespace shardsim {
+namespace {
+
+using Asks = bool (*)(const RunSpec& run, const JsonValue& value);
+
+struct Later {
+  std::string key;  // dotted; * is every member or item
+  Asks asks;        // whether a stated value needs the feature
+  std::string feature;
+  std::string use;
+};
+
+bool always(const RunSpec& /*run*/, const JsonValue& /*value*/) { return true; }
+bool above_one(const RunSpec& /*run*/, const JsonValue& value) {
+  return value.integer > 1 || value.number > 1;
+}
+bool above_zero(const RunSpec& /*run*/, const JsonValue& value) {
+  return value.integer > 0 || value.number > 0;
+}
+bool is_true(const RunSpec& /*run*/, const JsonValue& value) { return value.boolean; }
+bool has_text(const RunSpec& /*run*/, const JsonValue& value) { return !value.text.empty(); }
+
+bool one_of(const std::string& word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+const std::vector<Later>& later() {
+  static const std::vector<Later> kList{
+      {"parallel.cp", above_one, "context parallelism", "use 1"},
+      {"parallel.ep", above_one, "expert parallelism", "use 1"},
+      {"parallel.etp", above_one, "expert tensor parallelism", "use 1"},
+      {"parallel.zero", above_one, "ZeRO above stage 1", "use 0 or 1"},
+      {"parallel.layout", has_text, "the layout string", "use layers_per_stage"},
+      {"parallel.kv_strategy",
+       [](const RunSpec& run, const JsonValue& value) {
+         return value.text != "shared" && run.model.kv_heads < run.parallel.tp;
+       },
+       "this way to treat kv_heads below tp", "use \"shared\""},
+      {"parallel.vocab_cut",
+       [](const RunSpec&, const JsonValue& value) { return value.text != "vocab"; },
+       "this cut of embedding and head", "use \"vocab\""},
+      {"training.precision",
+       [](const RunSpec&, const JsonValue& value) {
+         return one_of(value.text, {"fp8", "mxfp8", "nvfp4"});
+       },
+       "training in this number format", "use \"bf16\", \"fp16\" or \"fp32\""},
+      {"training.recompute_modules",
+       [](const RunSpec& run, const JsonValue&) {
+         return run.training.recompute == Recompute::selective &&
+                run.training.recompute_modules !=
+                    std::vector<RecomputeModule>{RecomputeModule::core_attn};
+       },
+       "selective recompute of other modules than core_attn", "use [\"core_attn\"]"},
+      {"training.overlap.tp", is_true, "TP collectives in chunks beside matrix products",
+       "use false"},
+      {"training.schedule",
+       [](const RunSpec&, const JsonValue& value) {
+         return !one_of(value.text, {"gpipe", "1f1b", "interleaved"});
+       },
+       "this schedule", "use \"gpipe\", \"1f1b\" or \"interleaved\""},
+      {"model.moe", always, "mixture of experts", "leave it out"},
+      {"model.mla", always, "multi-head latent attention", "leave it out"},
+      {"model.mtp_layers", above_zero, "multi-token prediction", "use 0"},
+      {"moe.imbalance", above_one, "imbalance of experts", "use 1.0"},
+      {"moe.load_file", has_text, "a file of expert loads", "leave it out"},
+      {"collectives.*.algorithm",
+       [](const RunSpec&, const JsonValue& value) {
+         return !one_of(value.text, {"auto", "ring", "hierarchical"});
+       },
+       "this algorithm", "use \"auto\", \"ring\" or \"hierarchical\""},
+      {"collectives.*.protocol",
+       [](const RunSpec&, const JsonValue& value) {
+         return !one_of(value.text, {"auto", "simple"});
+       },
+       "this protocol", "use \"auto\" or \"simple\""},
+      {"collectives.*.channels", always, "a choice of channels", "leave it out"},
+      {"perturbations.*.dead", is_true, "a dead link or spine", "use a \"bandwidth\" above 0"},
+      {"perturbations.*.spine", always, "a slow spine", "leave it out"},
+      {"cluster.node.nvlink.kind",
+       [](const RunSpec&, const JsonValue& value) { return value.text != "switch"; },
+       "this way to join the GPUs of a node", "use \"switch\""},
+      {"cluster.fabric.family",
+       [](const RunSpec&, const JsonValue& value) {
+         return !one_of(value.text, {"rail_optimised", "single_node"});
+       },
+       "this fabric family", "use \"rail_optimised\" or \"single_node\""},
+      {"cluster.fabric.spreading",
+       [](const RunSpec&, const JsonValue& value) { return value.text != "ideal"; },
+       "hash spreading", "use \"ideal\""},
+      {"cluster.gpu.efficiency.gemm.table", always, "a table of measured efficiencies",
+       "use the fitted model"},
+      {"cluster.gpu.efficiency.attention.table", always, "a table of measured efficiencies",
+       "use the fitted model"},
+      {"cluster.gpu.efficiency.memory.table", always, "a table of measured efficiencies",
+       "use the fitted model"},
+      {"cluster.gpu.efficiency.grouped_gemm", always, "grouped matrix products", "leave it out"},
+  };
+  return kList;
+}
+
+void refuse(Checking& c, const Later& row, const std::string& key) {
+  const JsonValue* value = stated(c, key);
+  if (value == nullptr || !usable(c, {key}) || !row.asks(c.run, *value)) {
+    return;
+  }
+  const bool large = value->kind == JsonValue::Kind::object;
+  complain(c, key,
+           fmt::format("{}{}{} is not available in this version", large ? "" : brief_json(*value),
+                       large ? "" : ": ", row.feature),
+           row.use);
+}
+
+}  // namespace
+
+void refuse_unsupported(Checking& c, std::string_view prefix) {
+  for (const Later& row : later()) {
+    if (row.key.substr(0, prefix.size()) != prefix) {
+      continue;
+    }
+    const std::size_t star = row.key.find('*');
+    if (star == std::string::npos) {
+      refuse(c, row, row.key);
+      continue;
+    }
+    const std::string list = row.key.substr(0, star - 1);
+    const JsonValue* members = stated(c, list);
+    if (members == nullptr || !usable(c, {list})) {
+      continue;
+    }
+    for (std::size_t i = 0; i < members->items.size(); ++i) {
+      const std::string member = members->keys.empty() ? std::to_string(i) : members->keys[i];
+      refuse(c, row, fmt::format("{}.{}{}", list, member, row.key.substr(star + 1)));
+    }
+  }
+}
+
+}  // namespace shardsim

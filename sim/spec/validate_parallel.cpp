@@ -1,0 +1,140 @@
+// Rules over the parallel layout and the model: what TP and SP cut must divide.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "spec/checks.h"
+
+namespace shardsim {
+namespace {
+
+bool kv_rule(std::int64_t kv_heads, std::int64_t tp) {
+  return kv_heads % tp == 0 || tp % kv_heads == 0;
+}
+
+// Megatron's rules (megatron/training/arguments.py, transformer_config.py): heads and ffn are cut
+// into tp equal parts; of kv_heads and tp one divides the other.
+void check_tp(Checking& c) {
+  const ModelSpec& m = c.run.model;
+  const std::int64_t tp = c.run.parallel.tp;
+  if (!usable(c, {"parallel.tp", "model.heads", "model.kv_heads", "model.ffn"})) {
+    return;
+  }
+  const bool kv_matters = !m.mla.has_value();
+  std::vector<std::string> wrong;
+  if (m.heads % tp != 0) {
+    wrong.push_back(fmt::format("{} does not divide heads {}", tp, m.heads));
+  }
+  if (m.ffn % tp != 0) {
+    wrong.push_back(fmt::format("{} does not divide ffn {}", tp, m.ffn));
+  }
+  if (kv_matters && !kv_rule(m.kv_heads, tp)) {
+    wrong.push_back(fmt::format("of {} and kv_heads {} none divides the other", tp, m.kv_heads));
+  }
+  if (wrong.empty()) {
+    return;
+  }
+  std::vector<std::int64_t> valid;
+  for (const std::int64_t candidate : divisors(m.heads)) {
+    if (m.ffn % candidate == 0 && (!kv_matters || kv_rule(m.kv_heads, candidate))) {
+      valid.push_back(candidate);
+    }
+  }
+  complain(c, "parallel.tp", join(wrong, ", "), "use " + list_near(valid, tp));
+}
+
+void check_heads(Checking& c) {
+  const ModelSpec& m = c.run.model;
+  if (!usable(c, {"model.heads", "model.kv_heads"}) || m.heads % m.kv_heads == 0) {
+    return;
+  }
+  complain(c, "model.kv_heads", fmt::format("{} does not divide heads {}", m.kv_heads, m.heads),
+           "use " + list_near(divisors(m.heads), m.kv_heads));
+}
+
+void check_sequence(Checking& c) {
+  const ParallelSpec& p = c.run.parallel;
+  const std::int64_t s = c.run.batch.sequence;
+  if (!usable(c, {"parallel.tp", "parallel.sp", "parallel.cp", "batch.sequence"})) {
+    return;
+  }
+  const std::int64_t sp = p.sp ? p.tp : 1;
+  if (p.cp > 1 && s % (2 * p.cp) != 0) {
+    complain(c, "batch.sequence",
+             fmt::format("{} is not a multiple of 2 x cp {} = {}", s, p.cp, 2 * p.cp),
+             "use " + multiples_near(s, 2 * p.cp, 2 * p.cp));
+  } else if (sp > 1 && s % (sp * p.cp) != 0) {
+    complain(c, "batch.sequence",
+             fmt::format("{} is not a multiple of tp {}{}, over which sp cuts it", s, p.tp,
+                         p.cp > 1 ? fmt::format(" x cp {}", p.cp) : ""),
+             "use " + multiples_near(s, sp * p.cp, sp * p.cp));
+  }
+  if (p.sp && p.tp == 1) {
+    warn(c, "parallel.sp has no effect with tp 1");
+  }
+}
+
+void check_positions(Checking& c) {
+  const ModelSpec& m = c.run.model;
+  const std::int64_t s = c.run.batch.sequence;
+  if (usable(c, {"model.max_positions", "batch.sequence", "model.position"}) &&
+      m.position == Position::learned && m.max_positions < s) {
+    complain(c, "model.max_positions",
+             fmt::format("{} learned positions are fewer than sequence {}", m.max_positions, s),
+             fmt::format("use {} or more, or a shorter sequence", s));
+  }
+}
+
+void check_vocabulary(Checking& c) {
+  const std::int64_t tp = c.run.parallel.tp;
+  const std::int64_t vocab = c.run.model.vocab;
+  if (usable(c, {"parallel.tp", "model.vocab", "training.pad_vocab"}) &&
+      !c.run.training.pad_vocab && vocab % tp != 0) {
+    complain(c, "training.pad_vocab",
+             fmt::format("without padding, vocab {} does not divide over tp {}", vocab, tp),
+             "use true, or a tp that divides vocab");
+  }
+}
+
+void check_boundary(Checking& c) {
+  const RunSpec& run = c.run;
+  const ParallelSpec& p = run.parallel;
+  if (!usable(c, {"batch.micro", "batch.sequence", "model.hidden", "parallel.tp", "parallel.pp"}) ||
+      !run.training.p2p_scatter_gather || p.pp == 1) {
+    return;
+  }
+  // Remainders first: the product itself may exceed 64 bits here.
+  const std::int64_t rest = run.batch.micro % p.tp * (run.batch.sequence % p.tp) % p.tp *
+                            (run.model.hidden % p.tp) % p.tp;
+  if (rest != 0) {
+    complain(c, "training.p2p_scatter_gather",
+             fmt::format("a stage boundary of micro {} x sequence {} x hidden {} does not divide "
+                         "over tp {}",
+                         run.batch.micro, run.batch.sequence, run.model.hidden, p.tp),
+             "use false, or a tp that divides hidden");
+  }
+}
+
+void check_recompute(Checking& c) {
+  const TrainingSpec& t = c.run.training;
+  if (usable(c, {"training.recompute_layers", "model.layers"}) && t.recompute == Recompute::full &&
+      t.recompute_layers > c.run.model.layers) {
+    complain(c, "training.recompute_layers",
+             fmt::format("{} are more than the model's {} layers", t.recompute_layers,
+                         c.run.model.layers),
+             fmt::format("use at most {}", c.run.model.layers));
+  }
+}
+
+}  // namespace
+
+void validate_parallel(Checking& c) {
+  check_heads(c);
+  check_tp(c);
+  check_sequence(c);
+  check_positions(c);
+  check_vocabulary(c);
+  check_boundary(c);
+  check_recompute(c);
+}
+
+}  // namespace shardsim
