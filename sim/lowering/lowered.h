@@ -37,6 +37,8 @@ struct LoweredOp {
 
 struct LoweredTemplate {
   std::int32_t source = 0;  // Program::templates
+  std::string name;
+  PassKind kind = PassKind::forward;
   std::vector<LoweredOp> ops;
   std::vector<std::int32_t> deps;
 };
@@ -49,15 +51,16 @@ struct LoweredPass {
 
 // Which algorithm carries a slot's traffic, for reports.
 struct Slot {
-  std::string group;      // "tp", "dp", "pp"
-  std::string algorithm;  // "ring", "hierarchical: node", "send"
-  std::int32_t role = 0;  // send 1, recv 2, otherwise 0: part of the slot's identity
+  std::string group;        // "tp", "dp", "pp"
+  std::string algorithm{};  // "ring", "hierarchical: node", "send"
+  std::int32_t role = 0;    // send 1, recv 2, otherwise 0: part of the slot's identity
 };
 
 struct LoweredProgram {
   std::int32_t source = 0;  // Program::programs
-  std::vector<LoweredPass> passes;
-  std::vector<Slot> slots;
+  std::int32_t stage = 0;
+  std::vector<LoweredPass> passes{};
+  std::vector<Slot> slots{};
 };
 
 struct LinkUse {
@@ -66,10 +69,19 @@ struct LinkUse {
   bool operator==(const LinkUse&) const = default;
 };
 
+// Streams of the step-by-step mode, beyond Stream: the receiving side of each collective's stream.
+// Only lowered operations carry them.
+inline constexpr std::size_t kLoweredStreamCount = kStreamCount + 4;
+[[nodiscard]] constexpr Stream ring_receive_stream(Stream collective) {
+  return static_cast<Stream>(kStreamCount + static_cast<std::size_t>(collective) -
+                             static_cast<std::size_t>(Stream::tp));
+}
+static_assert(kLoweredStreamCount <= 8 * sizeof(StreamMask));
+
 struct Lane {
   std::int32_t kind = 0;       // equal for lanes that may be folded together: algorithm and role
   Seconds hop_latency{};       // mean over the hops of the algorithm
-  std::int32_t first_use = 0;  // Lowered::uses
+  std::int32_t first_use = 0;  // Lowered::uses, by rising link, each link once
   std::int32_t use_count = 0;  // 0: nothing contends, its flows are timers
 };
 
@@ -83,7 +95,7 @@ struct Lowered {
   std::vector<Lane> lanes;
   std::vector<LinkUse> uses;
   std::vector<BytesPerSecond> link_capacity;  // per LinkId of the Fabric, perturbations applied
-  std::vector<bool> link_can_bind;            // per LinkId: false = redundant by the topology
+  std::vector<std::uint8_t> link_can_bind;    // per LinkId: false = redundant by the topology
   std::vector<std::string> labels;            // of operations
 };
 

@@ -1,0 +1,105 @@
+#include "lowering/groups.h"
+
+#include <algorithm>
+
+#include "base/errors.h"
+
+namespace shardsim {
+namespace {
+
+bool takes_part(const RankGrid& grid, Rank rank, const GroupKey& key) {
+  if (!key.end_stages_only) {
+    return true;
+  }
+  const std::int32_t stage = grid.coordinate(rank, Axis::pp);
+  return stage == 0 || stage == grid.size(Axis::pp) - 1;
+}
+
+std::int32_t group_size(const RankGrid& grid, const GroupKey& key) {
+  const std::int32_t all = grid.group_size(key.axes);
+  if (!key.end_stages_only) {
+    return all;
+  }
+  const std::int32_t stages = grid.size(Axis::pp);
+  return all / stages * std::min(stages, 2);
+}
+
+void sort_members(const NodeMap& map, Groups& groups) {
+  const auto by_gpu = [&](Rank a, Rank b) {
+    return at(map.gpu_of_rank, a) < at(map.gpu_of_rank, b);
+  };
+  for (std::int32_t group = 0; group < count(groups.shape_of_group); ++group) {
+    const auto begin = groups.members.begin() + std::ptrdiff_t{group} * groups.size;
+    const auto end = begin + groups.size;
+    if (!std::is_sorted(begin, end, by_gpu)) {
+      std::sort(begin, end, by_gpu);
+    }
+    for (auto member = begin; member != end; ++member) {
+      at(groups.position_of_rank, *member) = static_cast<std::int32_t>(member - begin);
+    }
+  }
+}
+
+void find_shapes(const Fabric& fabric, const NodeMap& map, Groups& groups) {
+  std::vector<GpuId> gpus;
+  for (std::int32_t group = 0; group < count(groups.shape_of_group); ++group) {
+    gpus.clear();
+    for (const Rank member : groups.members_of(group)) {
+      gpus.push_back(at(map.gpu_of_rank, member));
+    }
+    const GroupShape shape = shape_of(fabric, gpus);
+    const auto known = std::find(groups.shapes.begin(), groups.shapes.end(), shape);
+    at(groups.shape_of_group, group) = static_cast<std::int32_t>(known - groups.shapes.begin());
+    if (known == groups.shapes.end()) {
+      groups.shapes.push_back(shape);
+      groups.first_group_of_shape.push_back(group);
+    }
+  }
+}
+
+}  // namespace
+
+GroupShape shape_of(const Fabric& fabric, std::span<const GpuId> gpus) {
+  GroupShape shape{.ranks = static_cast<std::int32_t>(gpus.size()),
+                   .nodes = 0,
+                   .min_per_node = static_cast<std::int32_t>(gpus.size()),
+                   .max_per_node = 0};
+  for (std::size_t i = 0; i < gpus.size();) {
+    const NodeId node = fabric.node_of(gpus[i]);
+    std::int32_t here = 0;
+    for (; i < gpus.size() && fabric.node_of(gpus[i]) == node; ++i) {
+      ++here;
+    }
+    ++shape.nodes;
+    shape.min_per_node = std::min(shape.min_per_node, here);
+    shape.max_per_node = std::max(shape.max_per_node, here);
+  }
+  return shape;
+}
+
+Groups find_groups(const RankGrid& grid, const Fabric& fabric, const NodeMap& map,
+                   const GroupKey& key) {
+  const std::int32_t ranks = grid.ranks();
+  const auto group_count = static_cast<std::size_t>(grid.group_count(key.axes));
+  Groups groups{.key = key, .size = group_size(grid, key)};
+  groups.group_of_rank.assign(static_cast<std::size_t>(ranks), -1);
+  groups.position_of_rank.assign(static_cast<std::size_t>(ranks), -1);
+  groups.members.resize(group_count * static_cast<std::size_t>(groups.size));
+  groups.shape_of_group.resize(group_count);
+  std::vector<std::int32_t> filled(group_count, 0);
+  for (Rank rank = 0; rank < ranks; ++rank) {
+    if (!takes_part(grid, rank, key)) {
+      continue;
+    }
+    const std::int32_t group = grid.group_of(rank, key.axes);
+    at(groups.group_of_rank, rank) = group;
+    const std::int32_t place = at(filled, group)++;
+    SHARDSIM_CHECK(place < groups.size, "a group has more members than its axes allow");
+    at(groups.members, std::int64_t{group} * groups.size + place) = rank;
+  }
+  sort_members(map, groups);
+  find_shapes(fabric, map, groups);
+  return groups;
+}
+
+}  // namespace shardsim
