@@ -5,7 +5,11 @@
 #include "commands/command.h"
 #include "commands/output.h"
 #include "commands/simulate.h"
+#include "lowering/lowering.h"
+#include "replay/replay.h"
 #include "spec/reader.h"
+#include "trace/dump_trace.h"
+#include "workload/dump_program.h"
 
 namespace shardsim {
 
@@ -18,12 +22,12 @@ struct Stage {
 
 const std::vector<Stage>& stages() {
   static const std::vector<Stage> table{
-      {"program", [](const RunSpec& run) { return dump_program(build_program(run)); }},
+      {"program", [](const RunSpec& run) { return dump_program(program_of(run)); }},
       {"fabric", [](const RunSpec& run) { return dump_fabric(make_fabric(run)); }},
       {"lowered",
        [](const RunSpec& run) {
          const Fabric fabric = make_fabric(run);
-         return dump_lowered(lower_run(run, build_program(run), fabric, make_node_map(run)));
+         return dump_lowered(lower_run(run, program_of(run), fabric, make_node_map(run)));
        }},
       {"folded", [](const RunSpec& run) { return dump_folded(prepare(run, {}).folded); }},
       {"trace",

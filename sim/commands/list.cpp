@@ -7,7 +7,7 @@
 #include "commands/arguments.h"
 #include "commands/command.h"
 #include "commands/output.h"
-#include "lowering/algorithm.h"
+#include "lowering/algorithms/algorithm.h"
 #include "platform/fabric.h"
 #include "report/listing.h"
 #include "report/writers/writers.h"

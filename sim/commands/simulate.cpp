@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "analysis/analysis.h"
-#include "lowering/lower.h"
+#include "lowering/lowering.h"
 #include "replay/replay.h"
 #include "sharding/rank_grid.h"
 #include "trace/check_trace.h"
@@ -13,15 +13,20 @@
 
 namespace shardsim {
 
+Program program_of(const RunSpec& run) {
+  check_collectives(run);
+  return build_program(run, RankGrid(run.parallel));
+}
+
 Lowered lower_run(const RunSpec& run, const Program& program, const Fabric& fabric,
                   const NodeMap& nodes) {
-  return lower(program, fabric, nodes, run);
+  return lower_program(program, run, RankGrid(run.parallel), fabric, nodes);
 }
 
 Prepared prepare(const RunSpec& run, const SimulateOptions& options) {
   Prepared prepared;
   prepared.run = run;
-  prepared.program = build_program(run);
+  prepared.program = program_of(run);
   if (options.check) check_program(prepared.program, RankGrid(run.parallel));
   prepared.fabric = make_fabric(run);
   if (options.check) check_fabric(prepared.fabric);

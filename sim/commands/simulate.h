@@ -29,6 +29,7 @@ struct Prepared {
   NodeMap nodes;
   Folded folded;
 };
+[[nodiscard]] Program program_of(const RunSpec& run);
 [[nodiscard]] Lowered lower_run(const RunSpec& run, const Program& program, const Fabric& fabric,
                                 const NodeMap& nodes);
 [[nodiscard]] Prepared prepare(const RunSpec& run, const SimulateOptions& options);
