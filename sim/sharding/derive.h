@@ -26,8 +26,8 @@ struct DerivedCommunication {
                                                    OperatorKind producer, OperatorKind consumer);
 [[nodiscard]] DerivedCommunication backward_between(const ParallelSpec& parallel,
                                                     OperatorKind producer, OperatorKind consumer);
-// Only the slice that the producer yielded is stored; the consumer's weight gradient needs the
-// input as its forward did.
+// For consumers that store their input as the producer yielded it, a slice where it was one: their
+// weight gradient needs it as their forward did.
 [[nodiscard]] DerivedCommunication stored_input(const ParallelSpec& parallel, OperatorKind producer,
                                                 OperatorKind consumer);
 
