@@ -148,8 +148,9 @@ TEST_CASE("check_program: members of a group disagree") {
 TEST_CASE("check_program: a step that cannot end") {
   Program program = two_stages();  // stage 0 wants B0 back before it has sent F1, and F0 last
   std::swap(program.programs[0].passes[0], program.programs[0].passes[2]);
-  check_refused(program,
-                "these wait for ever: program 0, pass 0 (B s0, micro batch 0), operation 1 (work)");
+  check_refused(
+      program,
+      "wait for ever, among them program 0, pass 0 (B s0, micro batch 0), operation 1 (work)");
   check_refused(program, "program 1, pass 0 (F s1, micro batch 0), operation 0 (recv f)");
 }
 
