@@ -37,12 +37,13 @@ Bytes boundary_bytes(const RunSpec& run) {
 
 void begin_pass(const RunSpec& run, Direction direction, bool receives, PassBuilder& pass) {
   const bool blocking = !overlaps_boundaries(run);
+  const bool posts_late = blocking && run.parallel.vpp == 1;
   if (receives) {
     const Stream stream =
         direction == Direction::forward ? Stream::pp_recv_forward : Stream::pp_recv_backward;
     pass.wait(pass.communicate_freely(stream, Category::pp,
                                       message(run, Primitive::recv, direction), {},
-                                      blocking ? mask(Stream::compute) : StreamMask{0}));
+                                      posts_late ? mask(Stream::compute) : StreamMask{0}));
   }
   StreamMask join = static_cast<StreamMask>(mask(Stream::host) | mask(Stream::tp));
   if (blocking && run.parallel.pp > 1) {

@@ -3,11 +3,16 @@
 //
 // Each tp rank sends b * s * h elements; 1/tp of them under SP (its slice) or with
 // p2p_scatter_gather, where the receivers then gather the whole in their tp group (Narayanan et
-// al., arXiv 2104.04473 section 4.1). Blocking: the next pass waits for the send, and a receive is
-// posted once the compute before it has ended; a send and the receive that follows it run together,
-// as Megatron pairs them (send_forward_recv_backward). Overlapped: both only wait for data.
-// Megatron overlaps under the interleaved schedule only. Each direction has its own stream, so no
-// order of passes can block itself.
+// al., arXiv 2104.04473 section 4.1).
+//
+// Blocking: the next pass waits for the send, and a receive is posted once the compute before it
+// has ended; a send and the receive that follows it run together, as Megatron pairs them
+// (send_forward_recv_backward). With several chunks a stage needs some inputs only passes later:
+// Megatron receives them into a queue in step with the sender, so there receives are posted from
+// the start and only sends block.
+//
+// Overlapped: both only wait for data. Megatron overlaps under the interleaved schedule only. Each
+// direction has its own stream, so no order of passes can block itself.
 #pragma once
 
 #include "workload/pass_builder.h"
