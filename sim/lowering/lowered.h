@@ -39,8 +39,8 @@ struct LoweredTemplate {
   std::int32_t source = 0;  // Program::templates
   std::string name;
   PassKind kind = PassKind::forward;
-  std::vector<LoweredOp> ops;
-  std::vector<std::int32_t> deps;
+  std::vector<LoweredOp> ops{};
+  std::vector<std::int32_t> deps{};
 };
 
 struct LoweredPass {
