@@ -11,7 +11,7 @@ void add_chip(Keys& keys) {
                   [](G& g, const Parsed& v) { g.name = v.text; }});
   keys.push_back({{"source", text(), required(), "where the figures come from"},
                   [](G& g, const Parsed& v) { g.source = v.text; }});
-  keys.push_back({{"memory_capacity", quantity_above(Dimension::bytes, 0, 0x1p50), required(),
+  keys.push_back({{"memory_capacity", quantity_above(Dimension::bytes, 0, 1e15), required(),
                    "memory as nvidia-smi shows it"},
                   [](G& g, const Parsed& v) { g.memory_capacity = Bytes{v.integer}; }});
   keys.push_back({{"memory_bandwidth", quantity_above(Dimension::bandwidth, 0, 1e16), required(),

@@ -140,6 +140,9 @@ class TreeBuilder {
     if (what.find("unexpected end of input") != std::string::npos) {
       what = "the JSON ends unfinished";
       right = R"(is it cut off? close every { [ and ")";
+    } else if (what.find("expected end of input") != std::string::npos) {
+      what = "more text behind the end of the value";
+      right = "remove it";
     } else if (what.find("UTF-8") != std::string::npos) {
       what = "bytes that are not UTF-8 text";
       right = "save the file as UTF-8";

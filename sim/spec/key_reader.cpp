@@ -19,8 +19,11 @@ void say_wrong(Parsed& out, std::string what, std::string right) {
 }
 
 void say_wrong_kind(Parsed& out, const JsonValue& json, const ValueType& type) {
+  const bool plain = type.kind == ValueType::Kind::integer ||
+                     type.kind == ValueType::Kind::number || type.kind == ValueType::Kind::boolean;
+  const bool quoted = json.kind == JsonValue::Kind::string && plain;
   add_problem(*out.log, json, fmt::format("{} is {}", brief_json(json), kind_name(json.kind)),
-              "write " + describe(type));
+              fmt::format("write {}{}", describe(type), quoted ? ", without quotes" : ""));
 }
 
 // Integers may be written 1e9: people do (DeepSpeed configurations).
@@ -118,7 +121,7 @@ bool read_choice(const JsonValue& json, const ValueType& type, Parsed& out, int&
     index = static_cast<int>(at - type.choices.begin());
     return true;
   }
-  const std::string near = json.text.size() > 64 ? "" : nearest_name(json.text, type.choices);
+  const std::string near = meant_name(json.text, type.choices);
   ValueType one = type;
   one.kind = ValueType::Kind::choice;
   add_problem(
@@ -227,15 +230,6 @@ const std::map<std::string, std::string>& foreign_names() {
   return kNames;
 }
 
-std::string suggestion(const std::string& key, const std::vector<std::string>& known) {
-  const auto foreign = foreign_names().find(key);
-  if (foreign != foreign_names().end() &&
-      std::find(known.begin(), known.end(), foreign->second) != known.end()) {
-    return foreign->second;
-  }
-  return key.size() > 64 ? "" : nearest_name(key, known);
-}
-
 // One call reads one format; recursion goes down its dotted keys.
 class TableReader {
  public:
@@ -288,6 +282,24 @@ class TableReader {
                   near.empty() ? "known keys: " + join(known, ", ")
                                : fmt::format("did you mean {}?", quote(near)));
     }
+  }
+
+  // A key of this level under another framework's name, one that belongs elsewhere in the format,
+  // or a misspelt one.
+  std::string suggestion(const std::string& key, const std::vector<std::string>& known) const {
+    const auto foreign = foreign_names().find(key);
+    const std::string& ours = foreign == foreign_names().end() ? key : foreign->second;
+    if (std::find(known.begin(), known.end(), ours) != known.end()) {
+      return ours;
+    }
+    for (const KeyInfo* row : rows_) {
+      const std::string& whole = row->key;
+      if (whole.size() > ours.size() + 1 &&
+          whole.compare(whole.size() - ours.size() - 1, std::string::npos, "." + ours) == 0) {
+        return whole;
+      }
+    }
+    return meant_name(key, known);
   }
 
   void read_member(std::size_t row, const JsonValue& member) {

@@ -144,6 +144,20 @@ std::string describe_range(const ValueType& type) {
   return type.kind == ValueType::Kind::quantity ? quantity_range(type) : describe(type);
 }
 
+std::string meant_name(const std::string& word, const std::vector<std::string>& known) {
+  constexpr std::size_t kLeast = 3;  // shorter beginnings fit too much
+  constexpr std::size_t kMost = 64;  // longer words are no names
+  if (word.size() > kMost) {
+    return "";
+  }
+  for (const std::string& name : known) {
+    if (word.size() >= kLeast && name.compare(0, word.size(), word) == 0) {
+      return name;
+    }
+  }
+  return nearest_name(word, known);
+}
+
 std::string join_or(const std::vector<std::string>& words) {
   if (words.size() < 2) {
     return words.empty() ? "" : words.front();

@@ -90,6 +90,9 @@ struct KeyInfo {
 [[nodiscard]] std::string describe(const ValueType& type);
 // The same of the values that are in range: "from 0 s to 1 s".
 [[nodiscard]] std::string describe_range(const ValueType& type);
+// The name that was probably meant: an exact beginning of a known name, else the nearest; or "".
+[[nodiscard]] std::string meant_name(const std::string& word,
+                                     const std::vector<std::string>& known);
 // "a, b or c"
 [[nodiscard]] std::string join_or(const std::vector<std::string>& words);
 

@@ -111,10 +111,9 @@ void derive_head_dim(ModelSpec& model, const JsonValue& json, const std::string&
     return;
   }
   log.failed.push_back(prefix + "head_dim");
-  log.problems.push_back(
-      {json.file, child_pointer(json.pointer, "heads"),
-       fmt::format("{} heads do not divide hidden {}", model.heads, model.hidden),
-       "state head_dim, or use heads that divide hidden"});
+  add_problem(log, *find(json, "heads"),
+              fmt::format("{} heads do not divide hidden {}", model.heads, model.hidden),
+              "state head_dim, or use heads that divide hidden");
 }
 
 bool stated(const JsonValue& json, std::string_view key) {

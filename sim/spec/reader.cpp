@@ -51,6 +51,17 @@ bool sets_whole(const Overrides& overrides, const std::string& key) {
   });
 }
 
+// Without the keys that mean nothing for this job.
+std::vector<std::string> telling_defaults(const RunSpec& run, std::vector<std::string> keys) {
+  const auto idle = [&](const std::string& key) {
+    return (key == "model.max_positions" && run.model.position != Position::learned) ||
+           (key.compare(0, 4, "moe.") == 0 && !run.model.moe) || key == "nodes" || key == "gpus" ||
+           key == "parallel.layout";
+  };
+  keys.erase(std::remove_if(keys.begin(), keys.end(), idle), keys.end());
+  return keys;
+}
+
 RunSpec read_run_tree(JsonValue root, const std::string& file, const Overrides& overrides,
                       ReadLog log) {
   const JsonValue* stack = find(root, "stack");
@@ -84,7 +95,7 @@ RunSpec read_run_tree(JsonValue root, const std::string& file, const Overrides& 
   validate_perturbations(checking);
   refuse_unsupported(checking, "");
   throw_if_any(std::move(log.problems));
-  run.defaults_taken = std::move(log.defaults_taken);
+  run.defaults_taken = telling_defaults(run, std::move(log.defaults_taken));
   return run;
 }
 

@@ -61,7 +61,7 @@ std::string file_of(const JsonValue& value, Format format, std::vector<Problem>&
   if (std::find(known.begin(), known.end(), value.text) != known.end()) {
     return data_folder(format) + value.text + ".json";
   }
-  const std::string near = value.text.size() > 64 ? "" : nearest_name(value.text, known);
+  const std::string near = meant_name(value.text, known);
   const std::string list = known.empty() ? fmt::format("{} has no files", data_folder(format))
                                          : "known names: " + join(known, ", ");
   problems.push_back(

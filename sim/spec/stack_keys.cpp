@@ -68,7 +68,7 @@ void add_pipeline(Keys& keys) {
   keys.push_back({{"overlap_slowdown", number(0, 10), by_default("0.0"),
                    "by how much kernels beside a collective are lengthened"},
                   [](T& t, const Parsed& v) { t.overlap_slowdown = v.number; }});
-  keys.push_back({{"memory_reserve", quantity(Dimension::bytes, 0, 0x1p50), by_default("\"2 GiB\""),
+  keys.push_back({{"memory_reserve", quantity(Dimension::bytes, 0, 1e15), by_default("\"2 GiB\""),
                    "memory that is not the program's"},
                   [](T& t, const Parsed& v) { t.memory_reserve = Bytes{v.integer}; }});
 }

@@ -20,18 +20,22 @@ void check_tp(Checking& c) {
     return;
   }
   const bool kv_matters = !m.mla.has_value();
-  std::vector<std::string> wrong;
+  std::vector<std::string> uncut;
   if (m.heads % tp != 0) {
-    wrong.push_back(fmt::format("{} does not divide heads {}", tp, m.heads));
+    uncut.push_back(fmt::format("heads {}", m.heads));
   }
   if (m.ffn % tp != 0) {
-    wrong.push_back(fmt::format("{} does not divide ffn {}", tp, m.ffn));
+    uncut.push_back(fmt::format("ffn {}", m.ffn));
   }
-  if (kv_matters && !kv_rule(m.kv_heads, tp)) {
-    wrong.push_back(fmt::format("of {} and kv_heads {} none divides the other", tp, m.kv_heads));
-  }
-  if (wrong.empty()) {
+  const bool kv_wrong = kv_matters && m.heads % tp == 0 && !kv_rule(m.kv_heads, tp);
+  if (uncut.empty() && !kv_wrong) {
     return;
+  }
+  std::string what =
+      uncut.empty() ? "" : fmt::format("{} does not divide {}", tp, join(uncut, " and "));
+  if (kv_wrong) {
+    what += fmt::format("{}of {} and kv_heads {} neither divides the other",
+                        uncut.empty() ? "" : ", and ", tp, m.kv_heads);
   }
   std::vector<std::int64_t> valid;
   for (const std::int64_t candidate : divisors(m.heads)) {
@@ -39,7 +43,7 @@ void check_tp(Checking& c) {
       valid.push_back(candidate);
     }
   }
-  complain(c, "parallel.tp", join(wrong, ", "), "use " + list_near(valid, tp));
+  complain(c, "parallel.tp", what, "use " + list_near(valid, tp));
 }
 
 void check_heads(Checking& c) {

@@ -1,0 +1,89 @@
+// What the formats can say and this version does not do is refused by name.
+#include "spec/spec_fixture.h"
+#include "support/catch.h"
+
+using namespace shardsim;
+
+namespace {
+
+std::string refusal(const Overrides& overrides) {
+  return text_errors(R"({"model": "llama-mini", "cluster": "pod", "gpus": 8,
+                        "batch": {"sequence": 4096, "global": 8}})",
+                     overrides);
+}
+
+}  // namespace
+
+TEST_CASE("unsupported: features of runs") {
+  CHECK(refusal({"parallel.cp=2"}) ==
+        "--set:/parallel/cp: 2: context parallelism is not available in this version; use 1");
+  CHECK(refusal({"parallel.ep=8"}) ==
+        "--set:/parallel/ep: 8: expert parallelism is not available in this version; use 1");
+  CHECK(refusal({"parallel.zero=3"}) ==
+        "--set:/parallel/zero: 3: ZeRO above stage 1 is not available in this version; use 0 or 1");
+  CHECK(refusal({"parallel.layout=Et*2|t*2L"}) ==
+        "--set:/parallel/layout: \"Et*2|t*2L\": the layout string is not available in this "
+        "version; use layers_per_stage");
+  CHECK(refusal({"parallel.vocab_cut=hidden"}) ==
+        "--set:/parallel/vocab_cut: \"hidden\": this cut of embedding and head is not available in "
+        "this version; use \"vocab\"");
+  CHECK(refusal({"training.precision=fp8", "cluster.gpu.peak.fp8=600 TFLOP/s"}) ==
+        "--set:/training/precision: \"fp8\": training in this number format is not available in "
+        "this version; use \"bf16\", \"fp16\" or \"fp32\"");
+  CHECK(refusal({"training.schedule=zb-h1", "parallel.pp=2"}) ==
+        "--set:/training/schedule: \"zb-h1\": this schedule is not available in this version; use "
+        "\"gpipe\", \"1f1b\" or \"interleaved\"");
+  CHECK(refusal({"training.overlap.tp=true"}) ==
+        "--set:/training/overlap/tp: true: TP collectives in chunks beside matrix products is not "
+        "available in this version; use false");
+  CHECK(refusal({"training.recompute=selective", "training.recompute_modules=[\"mlp\"]"}) ==
+        "--set:/training/recompute_modules: [\"mlp\"]: selective recompute of other modules than "
+        "core_attn is not available in this version; use [\"core_attn\"]");
+  CHECK(refusal({"moe.imbalance=1.5"}) ==
+        "--set:/moe/imbalance: 1.5: imbalance of experts is not available in this version; use "
+        "1.0");
+  CHECK(refusal({"collectives.all_reduce={\"algorithm\": \"tree\", \"protocol\": \"ll\"}"}) ==
+        "--set:/collectives/all_reduce/algorithm: \"tree\": this algorithm is not available in "
+        "this version; use \"auto\", \"ring\" or \"hierarchical\"\n"
+        "--set:/collectives/all_reduce/protocol: \"ll\": this protocol is not available in this "
+        "version; use \"auto\" or \"simple\"");
+  CHECK(refusal({"perturbations=[{\"link\": \"node0.nic2\", \"dead\": true}]"}) ==
+        "--set:/perturbations/0/dead: true: a dead link or spine is not available in this version; "
+        "use a \"bandwidth\" above 0");
+  CHECK(refusal({"collectives.all_reduce.algorithm=ring"}).empty());
+}
+
+TEST_CASE("unsupported: the stack's training keys count too, unless the run overrides them") {
+  CHECK(refusal({"stack.training.overlap.tp=true"}) ==
+        "--set:/stack/training/overlap/tp: true: TP collectives in chunks beside matrix products "
+        "is not available in this version; use false");
+  CHECK(refusal({"stack.training.overlap.tp=true", "training.overlap.tp=false"}).empty());
+}
+
+TEST_CASE("unsupported: kv_strategy only where KV heads are fewer than TP ranks") {
+  CHECK(refusal({"parallel.kv_strategy=replicate", "parallel.tp=8"}).empty());
+  CHECK(
+      refusal({"gpus=16", "batch.global=16", "parallel.kv_strategy=replicate", "parallel.tp=16"}) ==
+      "--set:/parallel/kv_strategy: \"replicate\": this way to treat kv_heads below tp is not "
+      "available in this version; use \"shared\"");
+}
+
+TEST_CASE("unsupported: features of models, clusters and GPUs") {
+  CHECK(refusal({"model.moe={\"experts\": 8, \"top_k\": 2, \"expert_ffn\": 1024}"}) ==
+        "--set:/model/moe: mixture of experts is not available in this version; leave it out");
+  CHECK(refusal({"model.mtp_layers=1"}) ==
+        "--set:/model/mtp_layers: 1: multi-token prediction is not available in this version; use "
+        "0");
+  CHECK(refusal({"cluster.node.nvlink.kind=mesh"}) ==
+        "--set:/cluster/node/nvlink/kind: \"mesh\": this way to join the GPUs of a node is not "
+        "available in this version; use \"switch\"");
+  CHECK(refusal({"cluster.fabric.family=fat_tree"}) ==
+        "--set:/cluster/fabric/family: \"fat_tree\": this fabric family is not available in this "
+        "version; use \"rail_optimised\" or \"single_node\"");
+  CHECK(refusal({"cluster.gpu.efficiency.gemm.table=[]"}) ==
+        "--set:/cluster/gpu/efficiency/gemm/table: []: a table of measured efficiencies is not "
+        "available in this version; use the fitted model");
+  CHECK(errors_of([] { return read_cluster("pod", {"fabric.spreading=hash"}); }) ==
+        "--set:/fabric/spreading: \"hash\": hash spreading is not available in this version; use "
+        "\"ideal\"");
+}
