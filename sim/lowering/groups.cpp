@@ -17,11 +17,27 @@ bool takes_part(const RankGrid& grid, Rank rank, const GroupKey& key) {
 
 std::int32_t group_size(const RankGrid& grid, const GroupKey& key) {
   const std::int32_t all = grid.group_size(key.axes);
+  if (key.neighbours > 0) {
+    SHARDSIM_CHECK(!key.end_stages_only && all % key.neighbours == 0,
+                   "a group falls into runs of equal size");
+    return key.neighbours;
+  }
   if (!key.end_stages_only) {
     return all;
   }
   const std::int32_t stages = grid.size(Axis::pp);
   return all / stages * std::min(stages, 2);
+}
+
+std::int32_t runs_of_group(const RankGrid& grid, const GroupKey& key) {
+  return key.neighbours > 0 ? grid.group_size(key.axes) / key.neighbours : 1;
+}
+
+std::int32_t group_of(const RankGrid& grid, Rank rank, const GroupKey& key) {
+  const std::int32_t group = grid.group_of(rank, key.axes);
+  return key.neighbours > 0 ? group * runs_of_group(grid, key) +
+                                  grid.place_in_group(rank, key.axes) / key.neighbours
+                            : group;
 }
 
 void sort_members(const NodeMap& map, Groups& groups) {
@@ -80,8 +96,9 @@ GroupShape shape_of(const Fabric& fabric, std::span<const GpuId> gpus) {
 Groups find_groups(const RankGrid& grid, const Fabric& fabric, const NodeMap& map,
                    const GroupKey& key) {
   const std::int32_t ranks = grid.ranks();
-  const auto group_count = static_cast<std::size_t>(grid.group_count(key.axes));
   Groups groups{.key = key, .size = group_size(grid, key)};
+  const auto group_count = static_cast<std::size_t>(grid.group_count(key.axes)) *
+                           static_cast<std::size_t>(runs_of_group(grid, key));
   groups.group_of_rank.assign(static_cast<std::size_t>(ranks), -1);
   groups.position_of_rank.assign(static_cast<std::size_t>(ranks), -1);
   groups.members.resize(group_count * static_cast<std::size_t>(groups.size));
@@ -91,7 +108,7 @@ Groups find_groups(const RankGrid& grid, const Fabric& fabric, const NodeMap& ma
     if (!takes_part(grid, rank, key)) {
       continue;
     }
-    const std::int32_t group = grid.group_of(rank, key.axes);
+    const std::int32_t group = group_of(grid, rank, key);
     at(groups.group_of_rank, rank) = group;
     const std::int32_t place = at(filled, group)++;
     SHARDSIM_CHECK(place < groups.size, "a group has more members than its axes allow");

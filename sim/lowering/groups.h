@@ -29,6 +29,7 @@ struct GroupShape {
 struct GroupKey {
   AxisSet axes = 0;
   bool end_stages_only = false;
+  std::int32_t neighbours = 0;  // above 0: runs of so many members are groups of their own
   bool operator==(const GroupKey&) const = default;
 };
 

@@ -124,7 +124,8 @@ LoweringJob make_job(const Program& program, const RunSpec& run, const RankGrid&
         is_message(communication)
             ? -1
             : groups_index(job, {.axes = communication.group,
-                                 .end_stages_only = communication.end_stages_only}));
+                                 .end_stages_only = communication.end_stages_only,
+                                 .neighbours = communication.neighbours}));
   }
   const NominalFabric nominal(run, fabric);
   ShapeFigures figures(job, *nominal.fabric);
