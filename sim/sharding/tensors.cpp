@@ -163,9 +163,18 @@ bool cuts(Placement placement, Dim dim) {
   return placement.dim == dim || (placement.dim == Dim::head && dim == Dim::kv_head);
 }
 
+// Ranks beyond the KV heads share them: each holds one.
+std::int64_t parts_of(const SizedDim& dim, std::int64_t ranks) {
+  return dim.dim == Dim::kv_head ? std::min(dim.size, ranks) : ranks;
+}
+
 constexpr std::array<Axis, 4> kDenseAxes{Axis::tp, Axis::cp, Axis::dp, Axis::pp};
 
 }  // namespace
+
+std::int64_t kv_sharers(const RunSpec& run) {
+  return std::max<std::int64_t>(1, run.parallel.tp / run.model.kv_heads);
+}
 
 std::int64_t padded_vocab(const RunSpec& run) {
   if (!run.training.pad_vocab) {
@@ -260,7 +269,7 @@ std::vector<SizedDim> local_dims(const RunSpec& run, const Tensor& tensor) {
     const Placement placement = placement_of(run, tensor, axis);
     for (SizedDim& dim : result) {
       if (cuts(placement, dim.dim)) {
-        const std::int64_t parts = axis_size(run.parallel, axis);
+        const std::int64_t parts = parts_of(dim, axis_size(run.parallel, axis));
         SHARDSIM_CHECK(dim.size % parts == 0,
                        tensor.name + " does not divide along " + std::string(name(dim.dim)));
         dim.size /= parts;
@@ -289,9 +298,13 @@ Bytes local_bytes(const RunSpec& run, const Tensor& tensor) {
 std::int64_t copies(const RunSpec& run, const Tensor& tensor) {
   std::int64_t result = 1;
   for (const Axis axis : {Axis::tp, Axis::cp, Axis::dp}) {
-    if (placement_of(run, tensor, axis).kind != Placement::Kind::shard) {
-      result *= axis_size(run.parallel, axis);
+    std::int64_t parts = 1;
+    for (const SizedDim& dim : tensor.dims) {
+      if (cuts(placement_of(run, tensor, axis), dim.dim)) {
+        parts = parts_of(dim, axis_size(run.parallel, axis));
+      }
     }
+    result *= axis_size(run.parallel, axis) / parts;
   }
   return result;
 }

@@ -2,6 +2,7 @@
 //
 // Full shapes are those of the whole job: batch = dp * micro, vocabulary padded. A dimension that
 // an axis cuts is divided by the axis' size; the division is exact (checked by spec's validation).
+// KV heads fewer than tp are not cut further: each rank holds one, tp / kv_heads ranks the same.
 //   llama3-70b, tp 4: q weight [h 8192, head 64, head_dim 128] -> local [8192, 16, 128]
 #pragma once
 
@@ -49,7 +50,10 @@ struct SavedTensor {
 // vocabulary itself without training.pad_vocab.
 [[nodiscard]] std::int64_t padded_vocab(const RunSpec& run);
 
-// Weights of one operator, the `place`-th of its chain. The head's are here also when tied.
+// Ranks that hold the same KV head, 1 where tp does not exceed the KV heads: neighbours along tp.
+[[nodiscard]] std::int64_t kv_sharers(const RunSpec& run);
+
+// Weights of one operator. The head's are here also when tied.
 [[nodiscard]] std::vector<Tensor> operator_weights(const RunSpec& run, OperatorKind kind);
 
 // What forward leaves for backward in one layer, the embedding and the head. Tensors that two

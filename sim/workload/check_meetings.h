@@ -19,6 +19,7 @@ struct SlotKey {
   std::int32_t stage_offset = 0;
   Primitive end = Primitive::none;  // send or recv; none for collectives
   bool end_stages_only = false;
+  std::int32_t neighbours = 0;
   auto operator<=>(const SlotKey&) const = default;
 };
 

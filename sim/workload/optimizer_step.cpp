@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/errors.h"
 #include "sharding/derive.h"
 
@@ -59,6 +61,35 @@ void sum_replicated(const RunSpec& run, const std::vector<Chunk>& chunks, PassBu
       .bytes = Bytes{checked_mul(parameters, element_bytes(run.training.grad_dtype))},
       .dtype = run.training.grad_dtype,
       .trigger = "replicated gradients"};
+  pass.communicate(Stream::tp, Category::tp, sum, {}, mask(Stream::dp));
+}
+
+// Each sharer of a KV head has the gradient that its own queries left.
+void sum_shared_heads(const RunSpec& run, const std::vector<Chunk>& chunks, PassBuilder& pass) {
+  const std::int64_t sharers = kv_sharers(run);
+  if (sharers == 1) {
+    return;
+  }
+  std::int64_t per_layer = 0;
+  for (const Tensor& weight : operator_weights(run, OperatorKind::qkv)) {
+    const bool shared = std::ranges::any_of(
+        weight.dims, [](const SizedDim& dim) { return dim.dim == Dim::kv_head; });
+    per_layer += shared ? local_elements(run, weight) : 0;
+  }
+  std::int64_t layers = 0;
+  for (const Chunk& chunk : chunks) {
+    layers += chunk.layers;
+  }
+  if (layers == 0) {
+    return;
+  }
+  const Communication sum{.primitive = Primitive::all_reduce,
+                          .group = axis_set(Axis::tp),
+                          .bytes = Bytes{checked_mul(checked_mul(per_layer, layers),
+                                                     element_bytes(run.training.grad_dtype))},
+                          .dtype = run.training.grad_dtype,
+                          .trigger = "shared KV heads",
+                          .neighbours = static_cast<std::int32_t>(sharers)};
   pass.communicate(Stream::tp, Category::tp, sum, {}, mask(Stream::dp));
 }
 
@@ -155,6 +186,7 @@ PassTemplate step_end_pass(const RunSpec& run, const ModelChains& chains,
     reduce_gradients(run, chains, chunks, pass);
   }
   sum_replicated(run, chunks, pass);
+  sum_shared_heads(run, chunks, pass);
   sum_tied_embeddings(run, chunks, pass);
   sum_norm(run, pass);
   pass.host(Stream::compute, "gradients done", 0, kEverything);

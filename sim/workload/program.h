@@ -71,6 +71,9 @@ struct Communication {
   // Only the first and the last stage of the pp group take part (tied-embedding gradients, group =
   // pp): each pp group is then the pair of its two end stages.
   bool end_stages_only = false;
+  // Above 0: the group falls into runs of this many neighbouring members, each of which does the
+  // collective by itself (the ranks that share a KV head, group = tp).
+  std::int32_t neighbours = 0;
   bool operator==(const Communication&) const = default;
 };
 

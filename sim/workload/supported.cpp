@@ -42,10 +42,8 @@ void refuse_parallel(const RunSpec& run, Refusals& refuse) {
   refuse.when(p.zero == 1 && p.zero_group != p.dp * p.cp, "/parallel/zero_group",
               "sharding the optimizer over a part of the data-parallel ranks",
               fmt::format("use {}", p.dp * p.cp));
-  refuse.when(run.model.kv_heads % p.tp != 0, "/parallel/tp",
-              fmt::format("tp {} with {} kv_heads, that is sharing one KV head between ranks,",
-                          p.tp, run.model.kv_heads),
-              fmt::format("use a tp that divides {}", run.model.kv_heads));
+  refuse.when(run.model.kv_heads < p.tp && p.kv_strategy != KvStrategy::shared,
+              "/parallel/kv_strategy", "this way to treat kv_heads below tp", "use \"shared\"");
 }
 
 void refuse_training(const RunSpec& run, Refusals& refuse) {

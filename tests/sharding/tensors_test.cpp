@@ -39,6 +39,17 @@ TEST_CASE("tensors: tp cuts heads of qkv, rows of out, ffn of up and down, V of 
   CHECK(copies(run, operator_weights(run, OperatorKind::norm).front()) == 8);  // tp and dp
 }
 
+// 8 KV heads on 16 ranks: one each, every head on two ranks.
+TEST_CASE("tensors: ranks beyond the KV heads share them") {
+  const RunSpec run = jobs::job(jobs::llama3_70b(), {.tp = 16, .dp = 2});
+  const Tensor keys = operator_weights(run, OperatorKind::qkv).at(1);
+  CHECK(local_elements(run, keys) == 8192 * 128);
+  CHECK(copies(run, keys) == 2 * 2);
+  CHECK(copies(run, operator_weights(run, OperatorKind::qkv).at(0)) == 2);
+  CHECK(kv_sharers(run) == 2);
+  CHECK(kv_sharers(jobs::job(jobs::llama3_70b(), {.tp = 8})) == 1);
+}
+
 TEST_CASE("tensors: heads are not tied to hidden") {
   ModelSpec model = jobs::llama3_8b();
   model.head_dim = 256;

@@ -96,6 +96,7 @@ Count layer_collectives(const Program& program, std::size_t stage, Primitive pri
 
 TEST_CASE("program: what is not implemented is refused by name, all at once") {
   RunSpec run = jobs::job(jobs::llama3_8b(), {.tp = 16, .zero = 2});
+  run.parallel.kv_strategy = KvStrategy::gather;
   run.parallel.cp = 2;
   run.model.moe = MoeSpec{};
   run.training.precision = Precision::fp8;
@@ -110,7 +111,7 @@ TEST_CASE("program: what is not implemented is refused by name, all at once") {
           "job.json:/parallel/cp: context parallelism is not implemented yet; use 1");
     CHECK(to_text(error.problems()[2]) ==
           "job.json:/parallel/zero: ZeRO stage 2 is not implemented yet; use 0 or 1");
-    CHECK(error.problems()[3].pointer == "/parallel/tp");
+    CHECK(error.problems()[3].pointer == "/parallel/kv_strategy");
     CHECK(error.problems()[4].pointer == "/training/precision");
   }
 }
@@ -167,6 +168,20 @@ TEST_CASE("program: sp sums gradients of replicated weights over tp once a step"
   CHECK(bytes == Bytes{4 * (4 * (4 + 2) * 1024 + 2 * 1024)});
   run.parallel.sp = false;
   CHECK(of_trigger(build(run), 0, "replicated gradients") == 0);
+}
+
+// 80 layers of k and v weights, h x 128 each on every rank, fp32, among the 2 sharers of a head.
+TEST_CASE("program: sharers of a KV head sum its gradients once a step") {
+  RunSpec run = jobs::job(jobs::llama3_70b(), {.tp = 16, .sequence = 4096});
+  const Program program = build(run);
+  Bytes bytes{};
+  CHECK(of_trigger(program, 0, "shared KV heads", &bytes) == 1);
+  CHECK(bytes == Bytes{std::int64_t{80} * 2 * 8192 * 128 * 4});
+  for (const Communication& communication : program.communications) {
+    CHECK(communication.neighbours == (communication.trigger == "shared KV heads" ? 2 : 0));
+  }
+  run.parallel.tp = 8;
+  CHECK(of_trigger(build(run), 0, "shared KV heads") == 0);
 }
 
 // Bytes of gradients and parameters: dense weights of llama3-8b with padded vocabulary of tp 1
