@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "base/text.h"
 #include "commands/output.h"
 
 namespace shardsim {
@@ -26,6 +27,28 @@ void add_set_option(CLI::App& app, std::vector<std::string>& overrides) {
       ->take_all();
 }
 
+namespace {
+
+// What is wrong with words that no option takes, and what would be right.
+Problem unexpected(const CLI::App& app) {
+  const std::vector<std::string> extras = app.remaining();
+  const std::string help = "see " + app.get_name() + " --help";
+  for (const std::string& word : extras) {
+    if (word.size() < 2 || word[0] != '-') continue;
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app.get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+    const std::string near = nearest_name(word, names);
+    return {app.get_name(), "", "unknown option " + word,
+            (near.empty() ? "" : "did you mean " + near + "? ") + help};
+  }
+  return {app.get_name(), "", "unexpected \"" + (extras.empty() ? "" : extras.front()) + "\"",
+          help};
+}
+
+}  // namespace
+
 bool parse_arguments(CLI::App& app, const Arguments& arguments) {
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 takes them
   try {
@@ -34,6 +57,8 @@ bool parse_arguments(CLI::App& app, const Arguments& arguments) {
   } catch (const CLI::CallForHelp&) {
     write_stdout(app.help());
     return false;
+  } catch (const CLI::ExtrasError&) {
+    throw ConfigError({unexpected(app)});
   } catch (const CLI::ParseError& error) {
     std::string what = error.what();
     std::replace(what.begin(), what.end(), '\n', ' ');

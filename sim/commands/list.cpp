@@ -89,7 +89,7 @@ Entries stacks() {
   Entries entries;
   for (const std::string& name : names_of(Format::stack)) {
     const std::string source = stated(Format::stack, name, {"source"})[0];
-    entries.push_back({name, source.substr(0, source.find_first_of(":;"))});
+    entries.push_back({name, source.substr(0, source.find(": "))});
   }
   return entries;
 }

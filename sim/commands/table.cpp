@@ -30,8 +30,8 @@ const Command& find_command(const std::string& name) {
 
 std::string usage() {
   std::string text =
-      "shardsim predicts how long a training step of a transformer takes on a GPU cluster,\n"
-      "whether it fits in memory, and why.\n\n"
+      "shardsim predicts how long one training step of a transformer takes on a GPU\n"
+      "cluster, whether it fits in memory, and why it is as slow as it is.\n\n"
       "usage: shardsim COMMAND [ARGUMENTS]\n\n";
   for (const Command& command : commands()) {
     text += "  " + command.name + std::string(10 - command.name.size(), ' ') + command.help + "\n";
@@ -39,8 +39,8 @@ std::string usage() {
   return text +
          "\n  shardsim COMMAND --help   the arguments of a command\n"
          "  shardsim --version\n\n"
-         "exit codes: 0 done, 1 a fault of shardsim, 2 wrong usage or input, 3 the run does not\n"
-         "fit in memory (its report is printed all the same)\n";
+         "exit codes: 0 done, 1 a fault of shardsim, 2 wrong usage or input, 3 the run\n"
+         "does not fit in memory (its report is printed all the same)\n";
 }
 
 std::string version() { return "shardsim " SHARDSIM_VERSION; }

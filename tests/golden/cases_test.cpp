@@ -3,28 +3,20 @@
 // A case is a folder with `command` (the words after `shardsim`, as a shell reads them, run inside
 // the folder), the input files it names, and what must come out: `stdout`, `stderr`, `code`.
 // `tools/golden --update` rewrites these three from the program; the difference is then reviewed.
-#include <sys/wait.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "program.h"
 #include "support/catch.h"
+
+using namespace shardsim;
 
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string read_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 std::vector<fs::path> cases() {
   std::vector<fs::path> folders;
@@ -33,25 +25,6 @@ std::vector<fs::path> cases() {
   }
   std::sort(folders.begin(), folders.end());
   return folders;
-}
-
-struct Result {
-  std::string out;
-  std::string err;
-  int code = 0;
-};
-
-// `words` as a shell reads them, run in `folder`.
-Result run_program(const fs::path& folder, const std::string& words) {
-  char name[] = "/tmp/shardsim-golden-XXXXXX";
-  const fs::path scratch = ::mkdtemp(name);
-  const std::string command = "cd '" + folder.string() + "' && '" SHARDSIM_PROGRAM "' " + words +
-                              " >'" + (scratch / "out").string() + "' 2>'" +
-                              (scratch / "err").string() + "'";
-  const int status = std::system(command.c_str());
-  Result result{read_file(scratch / "out"), read_file(scratch / "err"), WEXITSTATUS(status)};
-  fs::remove_all(scratch);
-  return result;
 }
 
 std::string first_line(const fs::path& path) {
@@ -66,7 +39,7 @@ TEST_CASE("golden: there are cases") { CHECK(cases().size() > 20); }
 TEST_CASE("golden: the program says exactly what it said") {
   for (const fs::path& folder : cases()) {
     DYNAMIC_SECTION(folder.filename().string()) {
-      const Result result = run_program(folder, first_line(folder / "command"));
+      const ProgramResult result = run_program(folder, first_line(folder / "command"));
       CHECK(result.err == read_file(folder / "stderr"));
       CHECK(result.out == read_file(folder / "stdout"));
       CHECK(std::to_string(result.code) == first_line(folder / "code"));

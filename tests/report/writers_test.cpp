@@ -59,7 +59,7 @@ TEST_CASE("text writer: no line is wider than 80 columns, whatever the names") {
 TEST_CASE("text writer: the answers are there with their units and conventions") {
   const std::string text = write_text(sample_report());
   CHECK(has(text, "step time      2.000 s"));
-  CHECK(has(text, "tokens/s       32768; per GPU 512.0"));
+  CHECK(has(text, "tokens/s       32,768; per GPU 512.0"));
   CHECK(has(text, "230.0 per GPU (nvidia-causal: 449.20 GFLOP per token)"));
   CHECK(has(text, "MFU            23.2 % of 989.0 TFLOP/s bf16 dense (nvidia-causal)"));
   CHECK(has(text, "45.00 GiB of 80.00 GiB: fits, 35.00 GiB free"));

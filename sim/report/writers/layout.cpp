@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/errors.h"
 #include "base/text.h"
@@ -90,16 +91,31 @@ std::string bar(double fraction, std::size_t width) {
                      '#');
 }
 
+namespace {
+
+std::vector<std::size_t> column_widths(const Table& table) {
+  std::vector<std::size_t> widths(table.rows.front().size(), 0);
+  for (const auto& row : table.rows) {
+    SHARDSIM_CHECK(row.size() == widths.size(), "table rows of different lengths");
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns(row[i]));
+  }
+  return widths;
+}
+
+std::size_t line_width(const Table& table, const std::vector<std::size_t>& widths) {
+  return std::accumulate(widths.begin(), widths.end(), table.indent + 2 * (widths.size() - 1));
+}
+
+}  // namespace
+
+std::size_t widest_line(const Table& table) {
+  return table.rows.empty() ? 0 : line_width(table, column_widths(table));
+}
+
 std::string to_text(const Table& table) {
   if (table.rows.empty()) return "";
-  const std::size_t count = table.rows.front().size();
-  std::vector<std::size_t> widths(count, 0);
-  for (const auto& row : table.rows) {
-    SHARDSIM_CHECK(row.size() == count, "table rows of different lengths");
-    for (std::size_t i = 0; i < count; ++i) widths[i] = std::max(widths[i], columns(row[i]));
-  }
-  std::size_t total = table.indent + 2 * (count - 1);
-  for (std::size_t width : widths) total += width;
+  std::vector<std::size_t> widths = column_widths(table);
+  const std::size_t total = line_width(table, widths);
   if (total > kTextWidth) {
     const std::size_t excess = total - kTextWidth;
     std::size_t& width = widths[table.flexible];
@@ -108,7 +124,7 @@ std::string to_text(const Table& table) {
   std::string out;
   for (const auto& row : table.rows) {
     std::string line(table.indent, ' ');
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
       const bool left = std::find(table.left.begin(), table.left.end(), i) != table.left.end();
       const std::string cell = clip(row[i], widths[i]);
       if (i > 0) line += "  ";

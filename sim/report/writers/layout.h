@@ -37,5 +37,7 @@ struct Table {
   std::size_t indent = 2;
 };
 [[nodiscard]] std::string to_text(const Table& table);
+// Columns that its lines take before any clipping.
+[[nodiscard]] std::size_t widest_line(const Table& table);
 
 }  // namespace shardsim

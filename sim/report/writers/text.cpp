@@ -3,6 +3,7 @@
 #include "base/text.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "report/words.h"
 #include "report/writers/layout.h"
@@ -16,14 +17,15 @@ namespace {
 constexpr std::size_t kCollectivesShown = 8;
 constexpr std::size_t kLinksShown = 8;
 constexpr std::size_t kPathLinksShown = 3;
+constexpr std::size_t kStageColumn = 12;  // the widest column of milliseconds, with its gap
 
 std::string asked(const RunReport& report) {
   const RunSpec& run = report.run;
   const ModelSpec& model = run.model;
   const ParallelSpec& parallel = run.parallel;
-  std::string out = wrap("", model.name + " on " + format_count(run.gpus) + " GPUs " +
-                                 run.cluster.gpu.name + ", " + format_count(run.nodes) +
-                                 (run.nodes == 1 ? " node of " : " nodes of ") + run.cluster.name);
+  std::string out =
+      wrap("", model.name + " on " + counted(run.gpus, "GPU") + " " + run.cluster.gpu.name + ", " +
+                   counted(run.nodes, "node") + " of " + run.cluster.name);
   out += "\n" + layout_table({&report, 1});
   out += wrap("  model     ", format_count(report.analysis.parameters) + " parameters; " +
                                   std::to_string(model.layers) + " layers, hidden " +
@@ -53,7 +55,7 @@ std::string headline(const RunReport& report) {
   const std::string peak = format_flops(rates.peak) + " " + rates.peak_name;
   std::string out;
   out += wrap("step time      ", format_seconds(Seconds{report.analysis.step_s}));
-  out += wrap("tokens/s       ", format_fixed(rates.tokens_per_s, 0) + "; per GPU " +
+  out += wrap("tokens/s       ", format_count(std::llround(rates.tokens_per_s)) + "; per GPU " +
                                      format_fixed(rates.tokens_per_s_per_gpu, 1));
   out += wrap("model TFLOP/s  ",
               format_fixed(rates.model_tflops_per_gpu, 1) + " per GPU (" + rates.flops_convention +
@@ -92,31 +94,58 @@ std::string breakdown_section(const RunReport& report) {
   return out;
 }
 
+using Rows = std::vector<std::vector<std::string>>;
+
+// Stages that follow each other and read alike share a row: "1-6".
+void merge_alike(Rows& rows) {
+  Rows merged;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const bool alike = !merged.empty() &&
+                       std::equal(rows[i].begin() + 1, rows[i].end(), merged.back().begin() + 1);
+    if (alike) {
+      merged.back()[0] = std::to_string(first) + "-" + rows[i][0];
+    } else {
+      first = i;
+      merged.push_back(rows[i]);
+    }
+  }
+  rows = std::move(merged);
+}
+
+// As many columns beside the first as fit in a line, then the next table.
+std::string tables_across(const Rows& rows) {
+  std::string out;
+  const std::size_t columns_in_all = rows.front().size();
+  std::size_t next = 1;
+  while (next < columns_in_all) {
+    Table table;
+    table.left = {};
+    for (const auto& row : rows) table.rows.push_back({row[0]});
+    std::size_t used = 0;
+    do {
+      for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].push_back(rows[i][next]);
+      ++next;
+      used = widest_line(table);
+    } while (next < columns_in_all && used + kStageColumn <= kTextWidth);
+    out += (out.empty() ? "" : "\n") + to_text(table);
+  }
+  return out;
+}
+
 std::string stage_section(const RunReport& report) {
   const std::vector<Breakdown>& stages = report.analysis.breakdown_per_stage;
   if (stages.size() < 2) return "";
-  std::vector<Bin> bins = shown_bins(stages);
-  std::string out = "\nper pipeline stage: mean over its GPUs, milliseconds\n";
-  constexpr std::size_t kColumns = 6;  // a column of 11 fits six times beside the stage
-  for (std::size_t first = 0; first < bins.size(); first += kColumns) {
-    const std::size_t last = std::min(bins.size(), first + kColumns);
-    Table table;
-    table.left = {};
-    table.rows.push_back({"stage"});
-    for (std::size_t i = first; i < last; ++i) {
-      table.rows[0].emplace_back(name(bins[i]));
-    }
-    for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-      std::vector<std::string> row{std::to_string(stage)};
-      for (std::size_t i = first; i < last; ++i) {
-        row.push_back(format_fixed(stages[stage][bins[i]] * 1e3, 2));
-      }
-      table.rows.push_back(std::move(row));
-    }
-    if (first > 0) out += "\n";
-    out += to_text(table);
+  const std::vector<Bin> bins = shown_bins(stages);
+  Rows rows;
+  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+    rows.push_back({std::to_string(stage)});
+    for (Bin bin : bins) rows.back().push_back(format_fixed(stages[stage][bin] * 1e3, 2));
   }
-  return out;
+  merge_alike(rows);
+  rows.insert(rows.begin(), {"stage"});
+  for (Bin bin : bins) rows.front().emplace_back(name(bin));
+  return "\nper pipeline stage: mean over its GPUs, milliseconds\n" + tables_across(rows);
 }
 
 std::string gib(Bytes amount) {
@@ -192,10 +221,10 @@ std::string link_section(const RunReport& report) {
 }
 
 std::string notes_section(const RunReport& report) {
-  std::string out = "\nevents: " + format_count(report.events.ranks) + " ranks in " +
-                    format_count(report.events.rank_classes) + " classes, " +
-                    format_count(report.events.flows) + " flows, " +
-                    format_count(report.events.timers) + " timers\n";
+  std::string out = "\nevents: " + counted(report.events.ranks, "rank") + " in " +
+                    counted(report.events.rank_classes, "class") + ", " +
+                    counted(report.events.flows, "flow") + ", " +
+                    counted(report.events.timers, "timer") + "\n";
   out += "\nassumptions\n";
   std::vector<std::string> defaults;
   for (const std::string& assumption : report.assumptions) {

@@ -73,10 +73,12 @@ std::string conventions(Runs runs) {
   return wrap("  ", "TFLOP/s, MFU, HFU: " + join(facts, "; "));
 }
 
-std::string causes(const Difference& difference) {
+// Largest first; what rounding leaves of equal times is not shown.
+std::string causes(const Difference& difference, double step_s) {
   std::vector<std::pair<double, std::string>> terms;
   for (Bin bin : shown_bins({difference.by_cause})) {
     const double seconds = difference.by_cause[bin];
+    if (std::abs(seconds) < 1e-9 * step_s) continue;
     terms.emplace_back(std::abs(seconds), std::string(name(bin)) + " " + signed_seconds(seconds));
   }
   std::stable_sort(terms.begin(), terms.end(),
@@ -86,21 +88,25 @@ std::string causes(const Difference& difference) {
   return words.empty() ? "no difference" : join(words, ", ");
 }
 
-// "8 ranks, 1 per node, on 8 nodes: 3,200 collectives, 429.5 GB, 2.1 s in flight, 1.9 s exposed;
+std::string placement_text(const GroupUse& use) {
+  return counted(use.ranks, "rank") + ", " + format_count(use.ranks_per_node) + " per node, on " +
+         counted(use.nodes, "node");
+}
+
+std::string carriage_text(const GroupUse& use) {
+  if (use.bound_kind == LinkKind::none) return "bound by latency";
+  std::string text =
+      join(use.algorithms, ", ") + "; bound by " + bound_text(use) + " (" + use.bound_link + ")";
+  if (use.quoted.value() > 0) text += ", quoted " + format_rate(use.quoted) + " per direction";
+  return text;
+}
+
+// "8 ranks, 1 per node, on 8 nodes: 3,200 messages, 429.5 GB, 2.1 s in flight, 1.9 s exposed;
 //  ring; bound by NIC 47.00 GB/s (node0.nic0.tx), quoted 50.00 GB/s per direction"
 std::string group_sentence(const GroupUse& use) {
-  std::string text = format_count(use.ranks) + " ranks, " + format_count(use.ranks_per_node) +
-                     " per node, on " + format_count(use.nodes) +
-                     (use.nodes == 1 ? " node: " : " nodes: ") +
-                     format_count(std::llround(use.count)) + " messages, " +
-                     format_amount(use.bytes) + ", " + format_seconds(Seconds{use.time_s}) +
-                     " in flight, " + format_seconds(Seconds{use.exposed_s}) + " exposed; " +
-                     join(use.algorithms, ", ") + "; bound by " + bound_text(use);
-  if (!use.bound_link.empty()) text += " (" + use.bound_link + ")";
-  if (use.quoted.value() > 0) {
-    text += ", quoted " + format_rate(use.quoted) + " per direction";
-  }
-  return text;
+  return placement_text(use) + ": " + counted(std::llround(use.count), "message") + ", " +
+         format_amount(use.bytes) + ", " + format_seconds(Seconds{use.time_s}) + " in flight, " +
+         format_seconds(Seconds{use.exposed_s}) + " exposed; " + carriage_text(use);
 }
 
 std::string groups_section(const Comparison& comparison) {
@@ -146,10 +152,10 @@ std::string difference_section(const Difference& difference, const RunReport& ru
       "\n" + wrap("", clip(difference.run, 60) + " against " + clip(difference.against, 60));
   out += wrap("  step time: ",
               signed_seconds(difference.total_s) + " (" + ratio(difference.step_ratio) + ")");
-  out += wrap("  by cause: ", causes(difference));
+  out += wrap("  by cause: ", causes(difference, first.analysis.step_s));
   out += tp_section(difference, run, first);
   for (const LargestChange& change : difference.changes) {
-    if (change.exposed_s == 0.0) continue;
+    if (std::abs(change.exposed_s) < 1e-9 * first.analysis.step_s) continue;
     out += wrap("  largest change in " + change.group + ": ",
                 change.collective + " " + signed_seconds(change.exposed_s) + " exposed" +
                     (change.link.empty() ? "" : ", bound by " + change.link));

@@ -41,6 +41,11 @@ std::vector<Bin> shown_bins(const std::vector<Breakdown>& breakdowns) {
   return bins;
 }
 
+std::string counted(std::int64_t number, const std::string& noun) {
+  const std::string ending = number == 1 ? "" : noun.back() == 's' ? "es" : "s";
+  return format_count(number) + " " + noun + ending;
+}
+
 std::string format_amount(double bytes) {
   return format_bytes(Bytes{static_cast<std::int64_t>(std::llround(bytes))});
 }
@@ -52,14 +57,12 @@ std::string bound_text(const GroupUse& use) {
 
 std::string groups_table(const RunReport& report) {
   Table table;
-  table.left = {0, 7};
-  table.flexible = 7;
-  table.rows.push_back(
-      {"group", "ranks", "per node", "nodes", "bytes", "time", "exposed", "bound by"});
+  table.left = {0, 6};
+  table.flexible = 6;
+  table.rows.push_back({"group", "ranks", "per node", "bytes", "time", "exposed", "bound by"});
   for (const GroupUse& use : report.groups) {
     table.rows.push_back({use.group, format_count(use.ranks), format_count(use.ranks_per_node),
-                          format_count(use.nodes), format_amount(use.bytes),
-                          format_seconds(Seconds{use.time_s}),
+                          format_amount(use.bytes), format_seconds(Seconds{use.time_s}),
                           format_seconds(Seconds{use.exposed_s}), bound_text(use)});
   }
   return to_text(table);

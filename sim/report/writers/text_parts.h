@@ -12,12 +12,14 @@ namespace shardsim {
 // NVIDIA's heads: #GPUs GBS MBS SeqLen TP PP CP VP EP DP GA; one row a run, after its name if any.
 [[nodiscard]] std::string layout_table(std::span<const RunReport> reports);
 
-// One row a group: ranks, how they sit on nodes, bytes, time, exposed, bounding link.
+// One row a group: ranks, how many share a node, bytes, time, exposed, bounding link.
 [[nodiscard]] std::string groups_table(const RunReport& report);
 
 // The bins that are not zero in at least one of the breakdowns, in the order of reports.
 [[nodiscard]] std::vector<Bin> shown_bins(const std::vector<Breakdown>& breakdowns);
 
+// "1 GPU", "1,024 GPUs".
+[[nodiscard]] std::string counted(std::int64_t number, const std::string& noun);
 [[nodiscard]] std::string format_amount(double bytes);      // decimal, like format_bytes
 [[nodiscard]] std::string bound_text(const GroupUse& use);  // "NVLink 409.0 GB/s", "latency"
 
