@@ -2,6 +2,7 @@
 
 #include "base/errors.h"
 #include "sharding/tensors.h"
+#include "spec/reader.h"
 #include "support/catch.h"
 #include "support/jobs.h"
 
@@ -104,4 +105,22 @@ TEST_CASE("flops: the 2021 convention counts the recomputed forward") {
   CHECK(convention.name == "megatron-sc21");
   CHECK(convention.flops_per_token(jobs::gpt(96, 12288, 96), 2048) ==
         Approx(96 * 96 * h * h * (1 + 2048 / (6 * h) + 51200 / (16 * 96 * h))));
+}
+
+// The shipped files: published checkpoints exactly; GPT by 12 h^2 + 13 h a layer (above).
+TEST_CASE("parameters: model files") {
+  const auto total = [](const char* name) { return count_parameters(read_model(name)).total; };
+  CHECK(total("llama2-7b") == 6'738'415'616);
+  CHECK(total("llama2-13b") == 13'015'864'320);
+  CHECK(total("llama2-70b") == 68'976'648'192);
+  CHECK(total("llama3-8b") == 8'030'261'248);
+  CHECK(total("llama3-70b") == 70'553'706'496);
+  CHECK(total("llama3-405b") == 405'853'388'800);
+  const auto gpt = [](std::int64_t layers, std::int64_t h) {
+    return layers * (12 * h * h + 13 * h) + 2 * h + (51200 + 2048) * h;
+  };
+  CHECK(total("gpt3-175b") == gpt(96, 12288));
+  CHECK(total("gpt-22b") == gpt(48, 6144));
+  CHECK(total("gpt-530b") == gpt(105, 20480));
+  CHECK(total("gpt-1t") == gpt(128, 25600));
 }

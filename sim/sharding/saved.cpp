@@ -1,0 +1,134 @@
+// The activations that forward leaves for backward.
+#include "base/ids.h"
+#include "sharding/tensors.h"
+
+namespace shardsim {
+namespace {
+
+struct Activations {  // builds the saved tensors of a run
+  const RunSpec& run;
+  SizedDim b{Dim::batch, run.batch.micro* run.parallel.dp};
+  SizedDim s{Dim::sequence, run.batch.sequence};
+  SizedDim h{Dim::hidden, run.model.hidden};
+  SizedDim heads{Dim::head, run.model.heads};
+  SizedDim kv{Dim::kv_head, run.model.kv_heads};
+  SizedDim d{Dim::head_dim, run.model.head_dim};
+  SizedDim ffn{Dim::ffn, run.model.ffn};
+  SizedDim key{Dim::key, run.batch.sequence};
+  std::int64_t element = element_bytes(run.training.precision);
+
+  [[nodiscard]] Tensor tensor(std::string name, OperatorKind op, Port port,
+                              std::vector<SizedDim> dims) const {
+    return {std::move(name), op, port, std::move(dims), element};
+  }
+  [[nodiscard]] Tensor mask(std::string name, OperatorKind op, std::vector<SizedDim> dims) const {
+    return {std::move(name), op, Port::input, std::move(dims), 1};
+  }
+};
+
+// What the attention core keeps of its own: scores, or the statistics of flash attention.
+std::vector<Tensor> core_saved(const Activations& a) {
+  const std::vector<SizedDim> scores{a.b, a.heads, a.s, a.key};
+  if (a.run.training.attention == AttentionKind::flash) {
+    return {{"softmax statistics", OperatorKind::attention, Port::input, {a.b, a.heads, a.s}, 4}};
+  }
+  std::vector<Tensor> result{
+      a.tensor("softmax output", OperatorKind::attention, Port::input, scores)};
+  if (a.run.model.dropout > 0) {
+    result.push_back(a.mask("attention dropout mask", OperatorKind::attention, scores));
+    result.push_back(a.tensor("scores dropped out", OperatorKind::attention, Port::input, scores));
+  }
+  return result;
+}
+
+std::vector<SavedTensor> attention_saved(const Activations& a, std::int32_t place) {
+  const OperatorKind op = OperatorKind::attention;
+  std::vector<SavedTensor> result;
+  result.push_back({a.tensor("queries", op, Port::input, {a.b, a.s, a.heads, a.d})});
+  result.push_back({a.tensor("keys", op, Port::input, {a.b, a.s, a.kv, a.d})});
+  result.push_back({a.tensor("values", op, Port::input, {a.b, a.s, a.kv, a.d})});
+  for (Tensor& tensor : core_saved(a)) {
+    result.push_back({std::move(tensor), SavedAs::core});
+  }
+  for (SavedTensor& saved : result) {
+    saved.place = place;
+  }
+  return result;
+}
+
+// What one operator of a layer keeps; stored inputs are placed as their producer yielded them.
+std::vector<SavedTensor> operator_saved(const Activations& a, OperatorKind kind,
+                                        std::int32_t place) {
+  using enum OperatorKind;
+  const std::vector<SizedDim> bsh{a.b, a.s, a.h};
+  switch (kind) {
+    case norm:
+      return {{a.tensor("norm input", norm, Port::input, bsh),
+               place == 0 ? SavedAs::layer_input : SavedAs::other, place}};
+    case qkv:
+      return {{a.tensor("qkv input", norm, Port::output, bsh), SavedAs::other, place}};
+    case qk_norm:
+      return {{a.tensor("queries before norm", qk_norm, Port::input, {a.b, a.s, a.heads, a.d}),
+               SavedAs::other, place},
+              {a.tensor("keys before norm", qk_norm, Port::input, {a.b, a.s, a.kv, a.d}),
+               SavedAs::other, place}};
+    case attention:
+      return attention_saved(a, place);
+    case attention_out:
+      return {{a.tensor("attention output", attention, Port::output, {a.b, a.s, a.heads, a.d}),
+               SavedAs::other, place}};
+    case residual:
+      if (a.run.model.dropout > 0) {
+        return {{a.mask("dropout mask", residual, bsh), SavedAs::other, place}};
+      }
+      return {};
+    case up:
+      return {{a.tensor("up input", norm, Port::output, bsh), SavedAs::other, place}};
+    case activation:
+      return {{a.tensor("activation input", activation, Port::input,
+                        {a.b, a.s, {Dim::gate, a.run.model.gated_mlp ? 2 : 1}, a.ffn}),
+               SavedAs::other, place}};
+    case down:
+      return {{a.tensor("down input", activation, Port::output, {a.b, a.s, a.ffn}), SavedAs::other,
+               place}};
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+std::vector<SavedTensor> layer_saved(const RunSpec& run) {
+  const Activations a{run};
+  std::vector<SavedTensor> result;
+  const std::vector<OperatorKind> kinds = layer_operators(run.model);
+  for (std::int32_t place = 0; place < count(kinds); ++place) {
+    for (SavedTensor& saved : operator_saved(a, at(kinds, place), place)) {
+      result.push_back(std::move(saved));
+    }
+  }
+  return result;
+}
+
+std::vector<SavedTensor> embedding_saved(const RunSpec& run) {
+  const Activations a{run};
+  const std::vector<OperatorKind> kinds = embedding_operators(run.model);
+  if (kinds.back() != OperatorKind::dropout) {
+    return {};
+  }
+  return {{a.mask("embedding dropout mask", OperatorKind::dropout, {a.b, a.s, a.h}), SavedAs::other,
+           count(kinds) - 1}};
+}
+
+std::vector<SavedTensor> head_saved(const RunSpec& run) {
+  const Activations a{run};
+  const std::vector<SizedDim> bsh{a.b, a.s, a.h};
+  Tensor logits = a.tensor("logits", OperatorKind::loss, Port::input,
+                           {a.b, a.s, {Dim::vocab, padded_vocab(run)}});
+  logits.element_bytes = 4;  // Megatron computes the loss in fp32 (arXiv 2205.05198 section 4.3)
+  return {{a.tensor("final norm input", OperatorKind::norm, Port::input, bsh), SavedAs::other, 0},
+          {a.tensor("head input", OperatorKind::norm, Port::output, bsh), SavedAs::other, 1},
+          {std::move(logits), SavedAs::other, 2}};
+}
+
+}  // namespace shardsim
