@@ -14,7 +14,8 @@ namespace shardsim {
 
 namespace {
 
-constexpr std::size_t kRunsAcross = 4;  // columns of 14 beside a head of 18
+constexpr std::size_t kRunsAcross = 4;
+constexpr std::size_t kHeadWidth = 18;  // "  tokens/s per GPU"
 
 std::string signed_seconds(double seconds) {
   return (seconds > 0 ? "+" : "") + format_seconds(Seconds{seconds});
@@ -35,7 +36,8 @@ std::string recompute_word(const RunReport& run) { return word(run.run.training.
 
 std::string side_by_side(Runs runs, const std::vector<Bin>& bins) {
   Table table;
-  add_row(table, "", runs, [](const RunReport& run) { return clip(run.name, 14); });
+  const std::size_t room = (kTextWidth - kHeadWidth) / runs.size() - 2;
+  add_row(table, "", runs, [room](const RunReport& run) { return clip(run.name, room); });
   add_row(table, "step time", runs,
           [](const RunReport& run) { return format_seconds(Seconds{run.analysis.step_s}); });
   add_row(table, "tokens/s per GPU", runs, [](const RunReport& run) {
