@@ -125,8 +125,8 @@ std::string groups_section(const Comparison& comparison) {
     out += "\ngroup " + group + ": messages of one GPU in the step\n";
     for (const RunReport& run : comparison.runs) {
       const GroupUse* use = find_group(run, group);
-      out += wrap("  " + clip(run.name, 18) + ": ",
-                  use == nullptr ? "no communication" : group_sentence(*use));
+      out += "  " + clip(run.name, kTextWidth - 2) + "\n";
+      out += wrap("    ", use == nullptr ? "no communication" : group_sentence(*use));
     }
   }
   return out;
