@@ -162,10 +162,12 @@ class TemplateLowering {
     const std::int32_t send = slot({SlotKey::Kind::ring_send, groups, phase.part});
     const std::int32_t recv = slot({SlotKey::Kind::ring_recv, groups, phase.part});
     const auto steps = static_cast<std::int32_t>(phase.steps);
-    const StreamMask first_join =
-        static_cast<StreamMask>(join_ | mask(op.stream) | mask(ring_receive_stream(op.stream)));
+    // An operation of no time, so that the first send and the first receive wait for the same.
+    join_ = static_cast<StreamMask>(join_ | mask(ring_receive_stream(op.stream)));
+    add(op);
+    join_ = 0;
+    deps_ = {last()};
     for (std::int32_t step = 0; step < steps; ++step) {
-      join_ = step == 0 ? first_join : StreamMask{0};
       const Phase chunk{.part = phase.part,
                         .amount = phase.amount / phase.steps,
                         .steps = 1,

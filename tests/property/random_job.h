@@ -1,0 +1,89 @@
+// Random training jobs on random small clusters, and one way to run them.
+#pragma once
+
+#include <rapidcheck.h>
+
+#include <string>
+#include <vector>
+
+#include "fold/fold.h"
+#include "lowering/lowering.h"
+#include "replay/replay.h"
+#include "support/clusters.h"
+#include "support/jobs.h"
+#include "workload/build_program.h"
+
+namespace shardsim::test {
+
+struct Simulated {
+  Folded folded;
+  Trace trace;
+};
+
+inline Simulated simulate_program(const Program& program, const RunSpec& run,
+                                  FoldMode mode = FoldMode::off,
+                                  const LoweringOptions& options = {}) {
+  const RankGrid grid(run.parallel);
+  const Fabric fabric = make_fabric(run);
+  const Lowered lowered = lower_program(program, run, grid, fabric, make_node_map(run), options);
+  check_lowered(lowered);
+  Simulated result{.folded = fold(lowered, mode), .trace = {}};
+  check_folded(result.folded);
+  result.trace = replay_in_child(result.folded, &fabric);
+  return result;
+}
+
+inline Simulated simulate_run(const RunSpec& run, FoldMode mode = FoldMode::off,
+                              const LoweringOptions& options = {}) {
+  return simulate_program(build_program(run, RankGrid(run.parallel)), run, mode, options);
+}
+
+template <class T>
+T pick(const std::vector<T>& values) {
+  return *rc::gen::elementOf(values);
+}
+inline double between(int low, int high, double unit) {  // high included
+  return *rc::gen::inRange(low, high + 1) * unit;
+}
+
+// A node of 1 to 8 GPUs, all of them with a NIC, any bandwidths and latencies.
+inline ClusterSpec random_cluster() {
+  ClusterSpec cluster = dgx_h100_like();
+  const int gpus = pick(std::vector{1, 2, 4, 8});
+  cluster.node.gpus = gpus;
+  cluster.node.gpus_used = gpus;
+  cluster.node.nics = gpus;
+  cluster.node.nvlink = {BytesPerSecond{between(50, 900, 1e9)}, 0.8, Seconds{between(0, 9, 1e-7)}};
+  cluster.node.nic = {BytesPerSecond{between(10, 100, 1e9)}, 0.9, Seconds{between(0, 90, 1e-7)}};
+  cluster.fabric.nodes_per_leaf = pick(std::vector{2, 4, 32});
+  cluster.fabric.tiers = {{64, pick(std::vector{1.0, 2.0})}, {64, 1.0}, {64, 1.0}};
+  cluster.corrections = {Seconds{between(0, 90, 1e-7)}, Seconds{between(0, 90, 1e-7)},
+                         Seconds{between(0, 400, 1e-7)}};
+  return cluster;
+}
+
+// A dense transformer job of at most 32 GPUs with everything that overlaps and contends.
+inline RunSpec random_run() {
+  jobs::Layout layout;
+  layout.tp = pick(std::vector{1, 2, 4});
+  layout.pp = pick(std::vector{1, 2, 4});
+  layout.dp = pick(std::vector{1, 2});
+  layout.sp = layout.tp > 1 && *rc::gen::arbitrary<bool>();
+  layout.vpp = layout.pp > 1 ? pick(std::vector{1, 2}) : 1;
+  layout.zero = pick(std::vector{0, 1});
+  layout.micro_batches = layout.pp * pick(std::vector{1, 2});
+  layout.sequence = 512;
+  const bool gpt = *rc::gen::arbitrary<bool>();
+  const ModelSpec model = gpt ? jobs::gpt(8, 1024, 8) : jobs::llama(8, 1024, 3072, 8, 4, 32000);
+  RunSpec run = jobs::job(model, layout);
+  run.cluster = random_cluster();
+  run.nodes = (run.gpus + run.cluster.node.gpus - 1) / run.cluster.node.gpus;
+  if (*rc::gen::arbitrary<bool>()) {
+    run.parallel.order = {Axis::dp, Axis::cp, Axis::ep, Axis::tp, Axis::pp};
+  }
+  run.training.recompute = pick(std::vector{Recompute::none, Recompute::full});
+  run.training.overlap_slowdown = pick(std::vector{0.0, 0.3});
+  return run;
+}
+
+}  // namespace shardsim::test
