@@ -45,7 +45,7 @@ void begin_pass(const RunSpec& run, Direction direction, bool receives, PassBuil
                                       message(run, Primitive::recv, direction), {},
                                       posts_late ? mask(Stream::compute) : StreamMask{0}));
   }
-  StreamMask join = static_cast<StreamMask>(mask(Stream::host) | mask(Stream::tp));
+  auto join = static_cast<StreamMask>(mask(Stream::host) | mask(Stream::tp));
   if (blocking && run.parallel.pp > 1) {
     join = static_cast<StreamMask>(join | mask(Stream::pp_send_forward) |
                                    mask(Stream::pp_send_backward));

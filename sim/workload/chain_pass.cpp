@@ -1,5 +1,7 @@
 #include "workload/chain_pass.h"
 
+#include <ranges>
+
 #include "base/ids.h"
 
 namespace shardsim {
@@ -103,8 +105,8 @@ void forward_chain(const RunSpec& run, const Chain& chain, Category category, Sa
 
 void backward_chain(const RunSpec& run, const Chain& chain, bool recompute_core, GradientSync* sync,
                     PassBuilder& pass) {
-  for (auto op = chain.rbegin(); op != chain.rend(); ++op) {
-    backward_operator(run, *op, recompute_core, pass);
+  for (const Operator& op : std::views::reverse(chain)) {
+    backward_operator(run, op, recompute_core, pass);
     if (sync != nullptr) {
       sync->ready(pass);
     }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <ranges>
+
 #include "base/errors.h"
 #include "workload/boundary.h"
 #include "workload/chain_pass.h"
@@ -75,6 +77,7 @@ std::vector<std::vector<Chunk>> make_chunks(const RunSpec& run) {
   std::vector<std::vector<Chunk>> result;
   for (const std::vector<std::int64_t>& layers : layers_of_chunks(run)) {
     std::vector<Chunk> chunks;
+    chunks.reserve(layers.size());
     for (std::int32_t chunk = 0; chunk < count(layers); ++chunk) {
       chunks.push_back({.stage = count(result),
                         .chunk = chunk,
@@ -90,8 +93,8 @@ std::vector<std::vector<Chunk>> make_chunks(const RunSpec& run) {
 GradientUnits gradient_units(const ModelChains& chains, const Chunk& chunk) {
   GradientUnits units;
   const auto append = [&units](const Chain& chain) {
-    for (auto op = chain.rbegin(); op != chain.rend(); ++op) {
-      units.push_back(op->parameters);
+    for (const Operator& op : std::views::reverse(chain)) {
+      units.push_back(op.parameters);
     }
   };
   if (chunk.last) {
@@ -161,8 +164,8 @@ PassTemplate backward_pass(const RunSpec& run, const ModelChains& chains, const 
     backward_chain(run, chains.head, false, sync, pass);
   }
   const std::vector<LayerGroup> groups = layer_groups(run.training, chunk.layers);
-  for (auto group = groups.rbegin(); group != groups.rend(); ++group) {
-    backward_group(run, chains, *group, sync, pass);
+  for (const LayerGroup& group : std::views::reverse(groups)) {
+    backward_group(run, chains, group, sync, pass);
   }
   if (chunk.first) {
     communicate_and_wait(run, chains.to_layers.backward, pass);

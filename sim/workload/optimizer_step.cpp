@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "base/errors.h"
 #include "sharding/derive.h"
@@ -139,8 +140,8 @@ void gather_parameters(const RunSpec& run, const ModelChains& chains,
   for (const Chunk& chunk : chunks) {
     const Buckets buckets =
         fill_buckets(gradient_units(chains, chunk), bucket_limit(run, chunk.stage, chunk.chunk));
-    for (auto bucket = buckets.parameters.rbegin(); bucket != buckets.parameters.rend(); ++bucket) {
-      pass.communicate(Stream::dp, Category::dp, parameter_gather(run, *bucket));
+    for (const std::int64_t parameters : std::views::reverse(buckets.parameters)) {
+      pass.communicate(Stream::dp, Category::dp, parameter_gather(run, parameters));
     }
   }
 }

@@ -63,6 +63,7 @@ void refuse_training(const RunSpec& run, Refusals& refuse) {
     return schedule.name == t.schedule;
   });
   std::vector<std::string> names;
+  names.reserve(known.size());
   for (const Schedule& schedule : known) {
     names.push_back(schedule.name);
   }
