@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <ranges>
-
 #include "base/errors.h"
 #include "workload/chunk_pass.h"
 #include "workload/optimizer_step.h"
@@ -33,8 +31,8 @@ std::vector<ScheduledPass> passes_of_stage(const RunSpec& run, const std::vector
     for (const Chunk& chunk : chunks) {
       passes.push_back({PassKind::forward, micro, chunk.chunk});
     }
-    for (const Chunk& chunk : std::views::reverse(chunks)) {
-      passes.push_back({PassKind::backward, micro, chunk.chunk});
+    for (std::size_t i = chunks.size(); i-- > 0;) {
+      passes.push_back({PassKind::backward, micro, chunks[i].chunk});
     }
   }
   return passes;

@@ -1,7 +1,5 @@
 #include "workload/chain_pass.h"
 
-#include <ranges>
-
 #include "base/ids.h"
 
 namespace shardsim {
@@ -105,8 +103,8 @@ void forward_chain(const RunSpec& run, const Chain& chain, Category category, Sa
 
 void backward_chain(const RunSpec& run, const Chain& chain, bool recompute_core, GradientSync* sync,
                     PassBuilder& pass) {
-  for (const Operator& op : std::views::reverse(chain)) {
-    backward_operator(run, op, recompute_core, pass);
+  for (std::size_t i = chain.size(); i-- > 0;) {
+    backward_operator(run, chain[i], recompute_core, pass);
     if (sync != nullptr) {
       sync->ready(pass);
     }

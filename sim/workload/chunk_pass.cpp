@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <ranges>
-
 #include "base/errors.h"
 #include "workload/boundary.h"
 #include "workload/chain_pass.h"
@@ -93,8 +91,8 @@ std::vector<std::vector<Chunk>> make_chunks(const RunSpec& run) {
 GradientUnits gradient_units(const ModelChains& chains, const Chunk& chunk) {
   GradientUnits units;
   const auto append = [&units](const Chain& chain) {
-    for (const Operator& op : std::views::reverse(chain)) {
-      units.push_back(op.parameters);
+    for (std::size_t i = chain.size(); i-- > 0;) {
+      units.push_back(chain[i].parameters);
     }
   };
   if (chunk.last) {
@@ -164,8 +162,8 @@ PassTemplate backward_pass(const RunSpec& run, const ModelChains& chains, const 
     backward_chain(run, chains.head, false, sync, pass);
   }
   const std::vector<LayerGroup> groups = layer_groups(run.training, chunk.layers);
-  for (const LayerGroup& group : std::views::reverse(groups)) {
-    backward_group(run, chains, group, sync, pass);
+  for (std::size_t i = groups.size(); i-- > 0;) {
+    backward_group(run, chains, groups[i], sync, pass);
   }
   if (chunk.first) {
     communicate_and_wait(run, chains.to_layers.backward, pass);

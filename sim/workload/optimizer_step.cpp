@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 
 #include "base/errors.h"
 #include "sharding/derive.h"
@@ -140,8 +139,8 @@ void gather_parameters(const RunSpec& run, const ModelChains& chains,
   for (const Chunk& chunk : chunks) {
     const Buckets buckets =
         fill_buckets(gradient_units(chains, chunk), bucket_limit(run, chunk.stage, chunk.chunk));
-    for (const std::int64_t parameters : std::views::reverse(buckets.parameters)) {
-      pass.communicate(Stream::dp, Category::dp, parameter_gather(run, parameters));
+    for (std::size_t i = buckets.parameters.size(); i-- > 0;) {
+      pass.communicate(Stream::dp, Category::dp, parameter_gather(run, buckets.parameters[i]));
     }
   }
 }
