@@ -42,6 +42,9 @@ struct Parsed {
   std::vector<int> choices;
 };
 
+// Reads `json` into `out` as its row's type says; false when it is wrong, which is then in the log.
+[[nodiscard]] bool read_value(const JsonValue& json, const ValueType& type, Parsed& out);
+
 // The second-last part of a dotted key: "collectives.all_reduce.algorithm" -> "all_reduce".
 [[nodiscard]] std::string parent_name(std::string_view key);
 

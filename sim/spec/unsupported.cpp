@@ -39,6 +39,13 @@ const std::vector<Later>& later() {
       {"parallel.ep", above_one, "expert parallelism", "use 1"},
       {"parallel.etp", above_one, "expert tensor parallelism", "use 1"},
       {"parallel.zero", above_one, "ZeRO above stage 1", "use 0 or 1"},
+      {"parallel.zero_group",
+       [](const RunSpec& run, const JsonValue&) {
+         const std::int64_t all = run.parallel.dp * run.parallel.cp;
+         return run.parallel.zero == 1 && run.parallel.zero_group < all &&
+                all % run.parallel.zero_group == 0;
+       },
+       "sharding over a part of the data parallel ranks", "use dp x cp, or leave it out"},
       {"parallel.layout", has_text, "the layout string", "use layers_per_stage"},
       {"parallel.kv_strategy",
        [](const RunSpec& run, const JsonValue& value) {
@@ -85,6 +92,12 @@ const std::vector<Later>& later() {
       {"collectives.*.channels", always, "a choice of channels", "leave it out"},
       {"perturbations.*.dead", is_true, "a dead link or spine", "use a \"bandwidth\" above 0"},
       {"perturbations.*.spine", always, "a slow spine", "leave it out"},
+      {"perturbations.*.jitter", always, "jitter", "leave it out"},
+      {"plan.tokens", always, "a plan of the whole training", "leave it out"},
+      {"plan.gpu_hour_cost", always, "a plan of the whole training", "leave it out"},
+      {"stack.kernels",
+       [](const RunSpec&, const JsonValue& value) { return value.text != "fused"; },
+       "a stack of eager kernels", "use \"fused\", and elementwise_factor for their traffic"},
       {"cluster.node.nvlink.kind",
        [](const RunSpec&, const JsonValue& value) { return value.text != "switch"; },
        "this way to join the GPUs of a node", "use \"switch\""},

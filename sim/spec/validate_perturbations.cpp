@@ -1,6 +1,7 @@
 // Rules over the list of perturbations: one subject each, inside the machine.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -94,8 +95,10 @@ void check_link(Checking& c, const std::string& key, const std::string& link) {
   const std::vector<std::string> parts = split(link, '.');
   const std::int64_t node_number = number_behind(parts[0], "node");
   if (node_number < 0) {
-    if (number_behind(parts[0], "leaf") < 0 && number_behind(parts[0], "spine") < 0 &&
-        parts[0].substr(0, 4) != "leaf") {
+    const bool of_switch = number_behind(parts[0], "leaf") >= 0 ||
+                           number_behind(parts[0], "pod") >= 0 ||
+                           number_behind(parts[0], "spine") >= 0;
+    if (!of_switch) {
       complain(c, key, brief_quote(link) + " is no link",
                "use a name such as \"node3.nic2\", \"node3.gpu5.nvlink.tx\" or \"leaf4.up\"");
     }
@@ -106,7 +109,7 @@ void check_link(Checking& c, const std::string& key, const std::string& link) {
   std::int64_t nic = -1;
   if (parts.size() >= 2) {
     gpu = number_behind(parts[1], "gpu");
-    nic = number_behind(parts[1], "nic");
+    nic = std::max(number_behind(parts[1], "nic"), number_behind(parts[1], "pcie"));
   }
   const bool nvlink = gpu >= 0 && parts.size() >= 3 && parts[2] == "nvlink";
   end += nvlink ? 1 : 0;

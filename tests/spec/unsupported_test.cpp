@@ -50,6 +50,18 @@ TEST_CASE("unsupported: features of runs") {
   CHECK(refusal({"perturbations=[{\"link\": \"node0.nic2\", \"dead\": true}]"}) ==
         "--set:/perturbations/0/dead: true: a dead link or spine is not available in this version; "
         "use a \"bandwidth\" above 0");
+  CHECK(refusal({"perturbations=[{\"jitter\": 0.02, \"seed\": 1}]"}) ==
+        "--set:/perturbations/0/jitter: 0.02: jitter is not available in this version; leave it "
+        "out");
+  CHECK(refusal({"parallel.zero=1", "parallel.zero_group=4"}) ==
+        "--set:/parallel/zero_group: 4: sharding over a part of the data parallel ranks is not "
+        "available in this version; use dp x cp, or leave it out");
+  CHECK(refusal({"plan.tokens=15 T"}) ==
+        "--set:/plan/tokens: \"15 T\": a plan of the whole training is not available in this "
+        "version; leave it out");
+  CHECK(refusal({"stack.kernels=eager"}) ==
+        "--set:/stack/kernels: \"eager\": a stack of eager kernels is not available in this "
+        "version; use \"fused\", and elementwise_factor for their traffic");
   CHECK(refusal({"collectives.all_reduce.algorithm=ring"}).empty());
 }
 

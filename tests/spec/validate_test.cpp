@@ -215,5 +215,7 @@ TEST_CASE("validate: perturbations name one thing inside the machine and what is
   CHECK(one(R"({"gpu": 1, "speed": 1.5})") ==
         "--set:/perturbations/0/speed: 1.5 is out of range; use a number above 0 and at most 1");
   CHECK(one(R"({"link": "node7.gpu7.nvlink.rx", "bandwidth": 0.5})").empty());
-  CHECK(one(R"({"jitter": 0.02, "seed": 1})").empty());
+  CHECK(one(R"({"link": "leaf4.up", "bandwidth": 0.5})").empty());
+  CHECK(one(R"({"jitter": 0.02, "speed": 0.5})").find("a jitter has no speed; leave it out") !=
+        std::string::npos);
 }
