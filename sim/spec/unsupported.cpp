@@ -33,6 +33,10 @@ bool one_of(const std::string& word, std::initializer_list<std::string_view> wor
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
+bool ring_or_hierarchical(const RunSpec& /*run*/, const JsonValue& value) {
+  return one_of(value.text, {"ring", "hierarchical"});
+}
+
 const std::vector<Later>& later() {
   static const std::vector<Later> kList{
       {"parallel.cp", above_one, "context parallelism", "use 1"},
@@ -84,6 +88,14 @@ const std::vector<Later>& later() {
          return !one_of(value.text, {"auto", "ring", "hierarchical"});
        },
        "this algorithm", "use \"auto\", \"ring\" or \"hierarchical\""},
+      {"collectives.all_to_all.algorithm", ring_or_hierarchical,
+       "a choice of algorithm for this primitive", "use \"auto\""},
+      {"collectives.send_recv.algorithm", ring_or_hierarchical,
+       "a choice of algorithm for this primitive", "use \"auto\""},
+      {"collectives.broadcast.algorithm", ring_or_hierarchical,
+       "a choice of algorithm for this primitive", "use \"auto\""},
+      {"collectives.reduce.algorithm", ring_or_hierarchical,
+       "a choice of algorithm for this primitive", "use \"auto\""},
       {"collectives.*.protocol",
        [](const RunSpec&, const JsonValue& value) {
          return !one_of(value.text, {"auto", "simple"});

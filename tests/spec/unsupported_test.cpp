@@ -62,6 +62,9 @@ TEST_CASE("unsupported: features of runs") {
   CHECK(refusal({"stack.kernels=eager"}) ==
         "--set:/stack/kernels: \"eager\": a stack of eager kernels is not available in this "
         "version; use \"fused\", and elementwise_factor for their traffic");
+  CHECK(refusal({"collectives.send_recv.algorithm=ring"}) ==
+        "--set:/collectives/send_recv/algorithm: \"ring\": a choice of algorithm for this "
+        "primitive is not available in this version; use \"auto\"");
   CHECK(refusal({"collectives.all_reduce.algorithm=ring"}).empty());
 }
 
