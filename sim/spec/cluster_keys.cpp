@@ -97,7 +97,7 @@ void add_corrections(Keys& keys) {
 }  // namespace
 
 const std::vector<Key<ClusterSpec>>& cluster_keys() {
-  static const Keys kKeys = [] {
+  static const Keys table = [] {
     Keys keys;
     keys.push_back({{"name", text(), required(), "shown in reports"},
                     [](C& c, const Parsed& v) { c.name = v.text; }});
@@ -112,7 +112,7 @@ const std::vector<Key<ClusterSpec>>& cluster_keys() {
     add_corrections(keys);
     return keys;
   }();
-  return kKeys;
+  return table;
 }
 
 ClusterSpec read_cluster_value(const JsonValue& json, const std::string& prefix, ReadLog& log) {

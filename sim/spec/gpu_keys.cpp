@@ -104,13 +104,13 @@ void add_efficiency(Keys& keys) {
 }  // namespace
 
 const std::vector<Key<GpuSpec>>& gpu_keys() {
-  static const Keys kKeys = [] {
+  static const Keys table = [] {
     Keys keys;
     add_chip(keys);
     add_efficiency(keys);
     return keys;
   }();
-  return kKeys;
+  return table;
 }
 
 GpuSpec read_gpu_value(const JsonValue& json, const std::string& prefix, ReadLog& log) {

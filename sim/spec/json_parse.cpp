@@ -177,7 +177,7 @@ class TreeBuilder {
     return line_;
   }
 
-  bool names_no_number(std::size_t offset) const {
+  [[nodiscard]] bool names_no_number(std::size_t offset) const {
     const std::size_t from = offset > 9 ? offset - 9 : 0;
     const std::string_view near = text_.substr(from, offset - from + 9);
     return near.find("NaN") != std::string_view::npos ||
@@ -190,7 +190,7 @@ class TreeBuilder {
     return false;
   }
 
-  std::string next_pointer() const {
+  [[nodiscard]] std::string next_pointer() const {
     if (levels_.empty()) {
       return pointer_;
     }

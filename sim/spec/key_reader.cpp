@@ -12,7 +12,7 @@ namespace {
 
 // Names that other frameworks use for our keys, beyond what the edit distance finds.
 const std::map<std::string, std::string>& foreign_names() {
-  static const std::map<std::string, std::string> kNames{
+  static const std::map<std::string, std::string> table{
       {"tensor_model_parallel_size", "tp"},
       {"tensor_parallel_size", "tp"},
       {"pipeline_model_parallel_size", "pp"},
@@ -45,7 +45,7 @@ const std::map<std::string, std::string>& foreign_names() {
       {"zero_stage", "zero"},
       {"bandwidth", "bandwidth_per_direction"},
   };
-  return kNames;
+  return table;
 }
 
 // One call reads one format; recursion goes down its dotted keys.
@@ -76,7 +76,7 @@ class TableReader {
   std::vector<ReadKey> found;
 
  private:
-  bool at_level(std::size_t row, const std::string& level) const {
+  [[nodiscard]] bool at_level(std::size_t row, const std::string& level) const {
     const std::string& key = rows_[row]->key;
     return key.size() > level.size() && key.compare(0, level.size(), level) == 0 &&
            key.find('.', level.size()) == std::string::npos;
@@ -104,7 +104,8 @@ class TableReader {
 
   // A key of this level under another framework's name, one that belongs elsewhere in the format,
   // or a misspelt one.
-  std::string suggestion(const std::string& key, const std::vector<std::string>& known) const {
+  [[nodiscard]] std::string suggestion(const std::string& key,
+                                       const std::vector<std::string>& known) const {
     const auto foreign = foreign_names().find(key);
     const std::string& ours = foreign == foreign_names().end() ? key : foreign->second;
     if (std::find(known.begin(), known.end(), ours) != known.end()) {

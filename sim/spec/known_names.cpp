@@ -3,7 +3,7 @@
 namespace shardsim {
 
 const std::vector<KnownName>& known_schedules() {
-  static const std::vector<KnownName> kList{
+  static const std::vector<KnownName> list{
       {"gpipe", "all forwards, then all backwards"},
       {"1f1b", "one forward, one backward in the steady state (PipeDream-flush)"},
       {"interleaved", "1f1b over vpp chunks per stage (Megatron)"},
@@ -13,21 +13,21 @@ const std::vector<KnownName>& known_schedules() {
       {"zb-2p", "searched zero-bubble order within twice the memory of 1f1b"},
       {"dualpipe", "micro batches enter from both ends (DeepSeek-V3)"},
   };
-  return kList;
+  return list;
 }
 
 const std::vector<KnownName>& known_fabric_families() {
-  static const std::vector<KnownName> kList{
+  static const std::vector<KnownName> list{
       {"single_node", "one node, no network"},
       {"single_switch", "every NIC on one switch"},
       {"rail_optimised", "leaf switches per rail, spines above"},
       {"fat_tree", "two or three tiers, all NICs of a node on one leaf"},
   };
-  return kList;
+  return list;
 }
 
 const std::vector<KnownName>& known_collectives() {
-  static const std::vector<KnownName> kList{
+  static const std::vector<KnownName> list{
       {"all_reduce", "every rank gets the sum"},
       {"all_gather", "every rank gets all slices"},
       {"reduce_scatter", "every rank gets its slice of the sum"},
@@ -36,11 +36,11 @@ const std::vector<KnownName>& known_collectives() {
       {"broadcast", "one rank sends to all"},
       {"reduce", "one rank gets the sum"},
   };
-  return kList;
+  return list;
 }
 
 const std::vector<KnownName>& known_algorithms() {
-  static const std::vector<KnownName> kList{
+  static const std::vector<KnownName> list{
       {"auto", "chosen by size and place"},
       {"ring", "one ring through all ranks"},
       {"tree", "double binary tree"},
@@ -49,21 +49,22 @@ const std::vector<KnownName>& known_algorithms() {
       {"hierarchical", "inside the node, then per rail between nodes"},
       {"pairwise", "all-to-all, every pair direct"},
   };
-  return kList;
+  return list;
 }
 
 const std::vector<KnownName>& known_protocols() {
-  static const std::vector<KnownName> kList{
+  static const std::vector<KnownName> list{
       {"auto", "chosen by size"},
       {"ll", "low latency, half the bandwidth"},
       {"ll128", "low latency over NVLink, 120 of 128 bytes are data"},
       {"simple", "full bandwidth"},
   };
-  return kList;
+  return list;
 }
 
 std::vector<std::string> names(const std::vector<KnownName>& list) {
   std::vector<std::string> result;
+  result.reserve(list.size());
   for (const KnownName& known : list) {
     result.push_back(known.name);
   }

@@ -124,12 +124,12 @@ bool stated(const JsonValue& json, std::string_view key) {
 }  // namespace
 
 const std::vector<std::string>& precision_names() {
-  static const std::vector<std::string> kNames{"fp32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4"};
-  return kNames;
+  static const std::vector<std::string> table{"fp32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4"};
+  return table;
 }
 
 const std::vector<Key<ModelSpec>>& model_keys() {
-  static const Keys kKeys = [] {
+  static const Keys table = [] {
     Keys keys;
     add_sizes(keys);
     add_kinds(keys);
@@ -140,7 +140,7 @@ const std::vector<Key<ModelSpec>>& model_keys() {
                     [](ModelSpec& m, const Parsed& v) { m.mtp_layers = v.integer; }});
     return keys;
   }();
-  return kKeys;
+  return table;
 }
 
 ModelSpec read_model_value(const JsonValue& json, const std::string& prefix, ReadLog& log) {

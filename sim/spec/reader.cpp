@@ -109,24 +109,24 @@ JsonValue command_word(const std::string& word, Format format) {
 }  // namespace
 
 const std::vector<KeyInfo>& key_infos(Format format) {
-  static const std::vector<KeyInfo> kRun = infos_of(run_keys());
-  static const std::vector<KeyInfo> kModel = infos_of(model_keys());
-  static const std::vector<KeyInfo> kCluster = infos_of(cluster_keys());
-  static const std::vector<KeyInfo> kGpu = infos_of(gpu_keys());
-  static const std::vector<KeyInfo> kStack = infos_of(stack_keys());
+  static const std::vector<KeyInfo> run_infos = infos_of(run_keys());
+  static const std::vector<KeyInfo> model_infos = infos_of(model_keys());
+  static const std::vector<KeyInfo> cluster_infos = infos_of(cluster_keys());
+  static const std::vector<KeyInfo> gpu_infos = infos_of(gpu_keys());
+  static const std::vector<KeyInfo> stack_infos = infos_of(stack_keys());
   switch (format) {
     case Format::run:
-      return kRun;
+      return run_infos;
     case Format::model:
-      return kModel;
+      return model_infos;
     case Format::cluster:
-      return kCluster;
+      return cluster_infos;
     case Format::gpu:
-      return kGpu;
+      return gpu_infos;
     case Format::stack:
       break;
   }
-  return kStack;
+  return stack_infos;
 }
 
 RunSpec read_run(const std::string& source, const Overrides& overrides) {

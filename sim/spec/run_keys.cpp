@@ -215,7 +215,7 @@ void add_references(Keys& keys) {
 }  // namespace
 
 const std::vector<Key<RunSpec>>& run_keys() {
-  static const Keys kKeys = [] {
+  static const Keys table = [] {
     Keys keys;
     add_references(keys);
     add_degrees(keys);
@@ -227,7 +227,7 @@ const std::vector<Key<RunSpec>>& run_keys() {
     add_rest(keys);
     return keys;
   }();
-  return kKeys;
+  return table;
 }
 
 }  // namespace shardsim

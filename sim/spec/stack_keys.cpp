@@ -122,7 +122,7 @@ void add_software(std::vector<Key<StackFile>>& keys) {
 }  // namespace
 
 const std::vector<Key<TrainingSpec>>& training_keys() {
-  static const Keys kKeys = [] {
+  static const Keys table = [] {
     Keys keys;
     add_numerics(keys);
     add_recompute(keys);
@@ -130,11 +130,11 @@ const std::vector<Key<TrainingSpec>>& training_keys() {
     add_overlap(keys);
     return keys;
   }();
-  return kKeys;
+  return table;
 }
 
 const std::vector<Key<StackFile>>& stack_keys() {
-  static const std::vector<Key<StackFile>> kKeys = [] {
+  static const std::vector<Key<StackFile>> table = [] {
     std::vector<Key<StackFile>> keys;
     keys.push_back({{"name", text(), required(), "shown in reports"},
                     [](StackFile& s, const Parsed& v) { s.stack.name = v.text; }});
@@ -147,7 +147,7 @@ const std::vector<Key<StackFile>>& stack_keys() {
     add_software(keys);
     return keys;
   }();
-  return kKeys;
+  return table;
 }
 
 StackSpec read_stack_value(const JsonValue& json, const std::string& prefix, TrainingSpec& training,

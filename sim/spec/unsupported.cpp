@@ -37,8 +37,8 @@ bool ring_or_hierarchical(const RunSpec& /*run*/, const JsonValue& value) {
   return one_of(value.text, {"ring", "hierarchical"});
 }
 
-const std::vector<Later>& later() {
-  static const std::vector<Later> kList{
+std::vector<Later> layout_and_training() {
+  return {
       {"parallel.cp", above_one, "context parallelism", "use 1"},
       {"parallel.ep", above_one, "expert parallelism", "use 1"},
       {"parallel.etp", above_one, "expert tensor parallelism", "use 1"},
@@ -55,72 +55,87 @@ const std::vector<Later>& later() {
        [](const RunSpec& run, const JsonValue& value) {
          return value.text != "shared" && run.model.kv_heads < run.parallel.tp;
        },
-       "this way to treat kv_heads below tp", "use \"shared\""},
+       "this way to treat kv_heads below tp", R"(use "shared")"},
       {"parallel.vocab_cut",
        [](const RunSpec&, const JsonValue& value) { return value.text != "vocab"; },
-       "this cut of embedding and head", "use \"vocab\""},
+       "this cut of embedding and head", R"(use "vocab")"},
       {"training.precision",
        [](const RunSpec&, const JsonValue& value) {
          return one_of(value.text, {"fp8", "mxfp8", "nvfp4"});
        },
-       "training in this number format", "use \"bf16\", \"fp16\" or \"fp32\""},
+       "training in this number format", R"(use "bf16", "fp16" or "fp32")"},
       {"training.recompute_modules",
        [](const RunSpec& run, const JsonValue&) {
          return run.training.recompute == Recompute::selective &&
                 run.training.recompute_modules !=
                     std::vector<RecomputeModule>{RecomputeModule::core_attn};
        },
-       "selective recompute of other modules than core_attn", "use [\"core_attn\"]"},
+       "selective recompute of other modules than core_attn", R"(use ["core_attn"])"},
       {"training.overlap.tp", is_true, "TP collectives in chunks beside matrix products",
        "use false"},
       {"training.schedule",
        [](const RunSpec&, const JsonValue& value) {
          return !one_of(value.text, {"gpipe", "1f1b", "interleaved"});
        },
-       "this schedule", "use \"gpipe\", \"1f1b\" or \"interleaved\""},
+       "this schedule", R"(use "gpipe", "1f1b" or "interleaved")"},
+  };
+}
+
+std::vector<Later> models() {
+  return {
       {"model.moe", always, "mixture of experts", "leave it out"},
       {"model.mla", always, "multi-head latent attention", "leave it out"},
       {"model.mtp_layers", above_zero, "multi-token prediction", "use 0"},
       {"moe.imbalance", above_one, "imbalance of experts", "use 1.0"},
       {"moe.load_file", has_text, "a file of expert loads", "leave it out"},
+  };
+}
+
+std::vector<Later> collectives_and_the_rest() {
+  return {
       {"collectives.*.algorithm",
        [](const RunSpec&, const JsonValue& value) {
          return !one_of(value.text, {"auto", "ring", "hierarchical"});
        },
-       "this algorithm", "use \"auto\", \"ring\" or \"hierarchical\""},
+       "this algorithm", R"(use "auto", "ring" or "hierarchical")"},
       {"collectives.all_to_all.algorithm", ring_or_hierarchical,
-       "a choice of algorithm for this primitive", "use \"auto\""},
+       "a choice of algorithm for this primitive", R"(use "auto")"},
       {"collectives.send_recv.algorithm", ring_or_hierarchical,
-       "a choice of algorithm for this primitive", "use \"auto\""},
+       "a choice of algorithm for this primitive", R"(use "auto")"},
       {"collectives.broadcast.algorithm", ring_or_hierarchical,
-       "a choice of algorithm for this primitive", "use \"auto\""},
+       "a choice of algorithm for this primitive", R"(use "auto")"},
       {"collectives.reduce.algorithm", ring_or_hierarchical,
-       "a choice of algorithm for this primitive", "use \"auto\""},
+       "a choice of algorithm for this primitive", R"(use "auto")"},
       {"collectives.*.protocol",
        [](const RunSpec&, const JsonValue& value) {
          return !one_of(value.text, {"auto", "simple"});
        },
-       "this protocol", "use \"auto\" or \"simple\""},
+       "this protocol", R"(use "auto" or "simple")"},
       {"collectives.*.channels", always, "a choice of channels", "leave it out"},
-      {"perturbations.*.dead", is_true, "a dead link or spine", "use a \"bandwidth\" above 0"},
+      {"perturbations.*.dead", is_true, "a dead link or spine", R"(use a "bandwidth" above 0)"},
       {"perturbations.*.spine", always, "a slow spine", "leave it out"},
       {"perturbations.*.jitter", always, "jitter", "leave it out"},
       {"plan.tokens", always, "a plan of the whole training", "leave it out"},
       {"plan.gpu_hour_cost", always, "a plan of the whole training", "leave it out"},
       {"stack.kernels",
        [](const RunSpec&, const JsonValue& value) { return value.text != "fused"; },
-       "a stack of eager kernels", "use \"fused\", and elementwise_factor for their traffic"},
+       "a stack of eager kernels", R"(use "fused", and elementwise_factor for their traffic)"},
+  };
+}
+
+std::vector<Later> clusters() {
+  return {
       {"cluster.node.nvlink.kind",
        [](const RunSpec&, const JsonValue& value) { return value.text != "switch"; },
-       "this way to join the GPUs of a node", "use \"switch\""},
+       "this way to join the GPUs of a node", R"(use "switch")"},
       {"cluster.fabric.family",
        [](const RunSpec&, const JsonValue& value) {
          return !one_of(value.text, {"rail_optimised", "single_node"});
        },
-       "this fabric family", "use \"rail_optimised\" or \"single_node\""},
+       "this fabric family", R"(use "rail_optimised" or "single_node")"},
       {"cluster.fabric.spreading",
        [](const RunSpec&, const JsonValue& value) { return value.text != "ideal"; },
-       "hash spreading", "use \"ideal\""},
+       "hash spreading", R"(use "ideal")"},
       {"cluster.gpu.efficiency.gemm.table", always, "a table of measured efficiencies",
        "use the fitted model"},
       {"cluster.gpu.efficiency.attention.table", always, "a table of measured efficiencies",
@@ -129,7 +144,18 @@ const std::vector<Later>& later() {
        "use the fitted model"},
       {"cluster.gpu.efficiency.grouped_gemm", always, "grouped matrix products", "leave it out"},
   };
-  return kList;
+}
+
+const std::vector<Later>& later() {
+  static const std::vector<Later> table = [] {
+    std::vector<Later> all = layout_and_training();
+    for (std::vector<Later> (*part)() : {models, collectives_and_the_rest, clusters}) {
+      const std::vector<Later> rows = part();
+      all.insert(all.end(), rows.begin(), rows.end());
+    }
+    return all;
+  }();
+  return table;
 }
 
 void refuse(Checking& c, const Later& row, const std::string& key) {

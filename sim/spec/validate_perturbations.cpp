@@ -17,13 +17,13 @@ struct Subject {
 };
 
 const std::array<Subject, 6>& subjects() {
-  static const std::array<Subject, 6> kSubjects{{{"gpu", {"speed"}},
-                                                 {"node", {"speed"}},
-                                                 {"link", {"bandwidth", "dead"}},
-                                                 {"rail", {"bandwidth"}},
-                                                 {"spine", {"bandwidth", "dead"}},
-                                                 {"jitter", {}}}};
-  return kSubjects;
+  static const std::array<Subject, 6> table{{{"gpu", {"speed"}},
+                                             {"node", {"speed"}},
+                                             {"link", {"bandwidth", "dead"}},
+                                             {"rail", {"bandwidth"}},
+                                             {"spine", {"bandwidth", "dead"}},
+                                             {"jitter", {}}}};
+  return table;
 }
 
 bool has(const JsonValue& item, const std::string& key) {
@@ -100,7 +100,7 @@ void check_link(Checking& c, const std::string& key, const std::string& link) {
                            number_behind(parts[0], "spine") >= 0;
     if (!of_switch) {
       complain(c, key, brief_quote(link) + " is no link",
-               "use a name such as \"node3.nic2\", \"node3.gpu5.nvlink.tx\" or \"leaf4.up\"");
+               R"(use a name such as "node3.nic2", "node3.gpu5.nvlink.tx" or "leaf4.up")");
     }
     return;
   }
@@ -116,7 +116,7 @@ void check_link(Checking& c, const std::string& key, const std::string& link) {
   const bool directed = parts.size() == end + 1 && (parts[end] == "tx" || parts[end] == "rx");
   if ((nic < 0 && !nvlink) || (parts.size() != end && !directed)) {
     complain(c, key, brief_quote(link) + " is no link",
-             "use a name such as \"node3.nic2\", \"node3.gpu5.nvlink.tx\" or \"leaf4.up\"");
+             R"(use a name such as "node3.nic2", "node3.gpu5.nvlink.tx" or "leaf4.up")");
     return;
   }
   check_index(c, key, node_number, c.run.nodes, "nodes");

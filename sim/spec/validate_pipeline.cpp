@@ -31,6 +31,7 @@ std::string uneven_stages(std::int64_t layers, std::int64_t pp) {
     }
   }
   std::vector<std::string> words;
+  words.reserve(counts.size());
   for (const std::int64_t value : counts) {
     words.push_back(std::to_string(value));
   }

@@ -103,7 +103,7 @@ TEST_CASE("schema: the files of these tests are valid") {
 }
 
 TEST_CASE("schema: every shipped file is valid") {
-  const std::string root = SHARDSIM_DATA_DIR;
+  const std::string root = std::string(SHARDSIM_TEST_DIR) + "/..";
   check_folder(Format::model, root + "/models", 10);
   check_folder(Format::cluster, root + "/topologies", 4);
   check_folder(Format::gpu, root + "/topologies/gpus", 5);
@@ -127,7 +127,7 @@ TEST_CASE("shipped files: every model, cluster, stack and run reads cleanly") {
     CAPTURE(name);
     CHECK(errors_of([&] { return read_cluster("dgx-h100", {"gpu=" + name}); }) == "");
   }
-  const std::string root = SHARDSIM_DATA_DIR;
+  const std::string root = std::string(SHARDSIM_TEST_DIR) + "/..";
   for (const std::string& file : json_files(root + "/configs")) {
     CAPTURE(file);
     CHECK(errors_of([&] { return read_run(file); }) == "");
