@@ -108,7 +108,7 @@ class LaneBinder {
     }
   }
 
-  Place place_of(const Groups& groups, Rank rank, Part part) const {
+  [[nodiscard]] Place place_of(const Groups& groups, Rank rank, Part part) const {
     const std::int32_t group = at(groups.group_of_rank, rank);
     SHARDSIM_CHECK(group >= 0, "a rank uses a group that it is not in");
     return place_in(at(groups.shapes, at(groups.shape_of_group, group)), part,
@@ -137,7 +137,8 @@ class LaneBinder {
     const std::int32_t size = count(gpus_);
     const std::int32_t from = (place.index + shift + size) % size;
     const SlotKey edge{.kind = SlotKey::Kind::ring_send, .groups = key.groups, .part = key.part};
-    LaneId& lane = made(edge, std::int64_t{group} * groups.size + place.lane * size + from);
+    LaneId& lane =
+        made(edge, std::int64_t{group} * groups.size + std::int64_t{place.lane} * size + from);
     if (lane < 0) {
       routes_.one_way(at(gpus_, from), at(gpus_, (from + 1) % size), sum_);
       lane = add_lane(edge, sum_, true);

@@ -40,6 +40,11 @@ std::vector<std::vector<std::uint8_t>> used_groups(const LoweringJob& job) {
 // rank costs one look into a hash table.
 std::vector<RankKind> find_kinds(const LoweringJob& job, std::vector<std::int32_t>& kind_of_rank) {
   const auto used = used_groups(job);
+  auto possible = static_cast<double>(job.program.programs.size());
+  for (const Groups& groups : job.groups) {
+    possible *= static_cast<double>(groups.shapes.size());
+  }
+  SHARDSIM_CHECK(possible < 1e18, "too many shapes of groups to number their combinations");
   std::vector<RankKind> kinds;
   std::unordered_map<std::uint64_t, std::int32_t> known;
   kind_of_rank.reserve(job.program.program_of_rank.size());
@@ -138,6 +143,7 @@ class Programs {
     std::int32_t source = 0;
     std::vector<std::int32_t> shapes;
     std::vector<SlotKey> slots;
+    // clang-tidy 14 misreads a defaulted <=>. NOLINTNEXTLINE(modernize-use-nullptr)
     auto operator<=>(const Key&) const = default;
   };
 

@@ -98,7 +98,7 @@ class TemplateLowering {
     return result_.ops.back();
   }
 
-  std::int32_t last() const { return count(result_.ops) - 1; }
+  [[nodiscard]] std::int32_t last() const { return count(result_.ops) - 1; }
 
   void add_timer(const Op& op, Seconds duration) {
     if (job_.options.step_by_step && is_collective_stream(op.stream)) {
@@ -108,7 +108,7 @@ class TemplateLowering {
     ends_.back() = {last()};
   }
 
-  std::int32_t slot(const SlotKey& key) const {
+  [[nodiscard]] std::int32_t slot(const SlotKey& key) const {
     const auto found = std::lower_bound(kind_.slots.begin(), kind_.slots.end(), key);
     SHARDSIM_CHECK(found != kind_.slots.end() && *found == key, "a slot was not collected");
     return static_cast<std::int32_t>(found - kind_.slots.begin());

@@ -73,16 +73,16 @@ class Slowdown {
   }
 
  private:
-  const LoweredTemplate& template_of(std::int32_t index) const {
+  [[nodiscard]] const LoweredTemplate& template_of(std::int32_t index) const {
     const LoweredPass& pass = at(program_.passes, at(layout_.ops, index).pass);
     return at(lowered_.templates, pass.pass_template);
   }
-  const LoweredOp& op(std::int32_t index) const {
+  [[nodiscard]] const LoweredOp& op(std::int32_t index) const {
     return at(template_of(index).ops, at(layout_.ops, index).op);
   }
 
   // Of the collective that starts with operation i: its last operation. -1 when none starts there.
-  std::int32_t last_of_collective(std::int32_t i) const {
+  [[nodiscard]] std::int32_t last_of_collective(std::int32_t i) const {
     if (!is_collective(i)) {
       return -1;
     }
@@ -93,25 +93,25 @@ class Slowdown {
     }
     return first ? last : -1;
   }
-  bool is_collective(std::int32_t i) const {
+  [[nodiscard]] bool is_collective(std::int32_t i) const {
     if (!op(i).is_flow) {
       return false;
     }
     const auto slot_kind = at(kind_.slots, op(i).slot).kind;
     return slot_kind != SlotKey::Kind::send && slot_kind != SlotKey::Kind::recv;
   }
-  bool same_collective(std::int32_t a, std::int32_t b) const {
+  [[nodiscard]] bool same_collective(std::int32_t a, std::int32_t b) const {
     return at(layout_.ops, a).pass == at(layout_.ops, b).pass && op(a).source == op(b).source;
   }
 
-  double time_alone(std::int32_t index) const {
+  [[nodiscard]] double time_alone(std::int32_t index) const {
     const PassTemplate& from = at(job_.program.templates, template_of(index).source);
     const std::int32_t communication = at(from.ops, op(index).source).communication;
     const std::int32_t groups = at(job_.groups_of_communication, communication);
     return at(at(job_.carriages, communication), at(kind_.shapes, groups)).time_alone.value();
   }
 
-  std::int32_t last_predecessor(std::int32_t index) const {
+  [[nodiscard]] std::int32_t last_predecessor(std::int32_t index) const {
     const std::int32_t end = at(layout_.first_predecessor, index + 1);
     return end == at(layout_.first_predecessor, index) ? -1 : at(layout_.predecessors, end - 1);
   }

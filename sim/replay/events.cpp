@@ -17,7 +17,8 @@ namespace {
 
 // How a lane's flows take place.
 struct LanePlan {
-  std::int32_t first_flow = 0;    // flow k of the lane has number first_flow + k
+  std::int32_t first_flow = 0;  // flow k of the lane has number first_flow + k
+  std::int32_t flow_count = 0;
   bool contended = false;         // a flow of SimGrid; otherwise a timer at `pace`
   double pace_Bps = 0;            // infinite when it crosses no link
   std::vector<RouteUse> route{};  // contended lanes
@@ -40,10 +41,10 @@ std::vector<LanePlan> plan_lanes(const Folded& folded, const std::vector<OpGraph
       const LaneMember& member = at(folded.members, lane.first_member + m);
       const OpGraph& graph = at(graphs, at(folded.ranks, member.rank_class).program);
       serial = serial || at(graph.slot_is_serial, member.slot) != 0;
-      if (m == 0) {
-        flows += at(graph.first_slot_op, member.slot + 1) - at(graph.first_slot_op, member.slot);
-      }
+      plan.flow_count =
+          at(graph.first_slot_op, member.slot + 1) - at(graph.first_slot_op, member.slot);
     }
+    flows += plan.flow_count;
     plan.contended = !serial && lane.use_count > 0;
     plan.pace_Bps = std::numeric_limits<double>::infinity();
     for (std::int32_t u = 0; u < lane.use_count; ++u) {
@@ -117,7 +118,7 @@ class EventLoop {
     std::int32_t op = 0;
   };
 
-  const OpGraph& graph_of(std::int32_t rank) const {
+  [[nodiscard]] const OpGraph& graph_of(std::int32_t rank) const {
     return at(graphs_, at(folded_.ranks, rank).program);
   }
 
@@ -143,23 +144,10 @@ class EventLoop {
 
   void prepare_flows() {
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
-      const std::int32_t end =
-          lane + 1 < lanes_.size() ? lanes_[lane + 1].first_flow : flows_of_last_lane();
-      const auto flows = static_cast<std::size_t>(end - lanes_[lane].first_flow);
+      const auto flows = static_cast<std::size_t>(lanes_[lane].flow_count);
       lane_of_flow_.insert(lane_of_flow_.end(), flows, static_cast<std::int32_t>(lane));
       missing_.insert(missing_.end(), flows, folded_.lanes[lane].member_count);
     }
-  }
-
-  std::int32_t flows_of_last_lane() const {
-    const LaneClass& lane = folded_.lanes.back();
-    if (lane.member_count == 0) {
-      return lanes_.back().first_flow;
-    }
-    const LaneMember& member = at(folded_.members, lane.first_member);
-    const OpGraph& graph = graph_of(member.rank_class);
-    return lanes_.back().first_flow + at(graph.first_slot_op, member.slot + 1) -
-           at(graph.first_slot_op, member.slot);
   }
 
   void start_sources() {
