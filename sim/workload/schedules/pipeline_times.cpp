@@ -43,7 +43,7 @@ std::optional<double> ready_at(const std::vector<StageState>& states, std::int32
   return sent ? std::optional(*sent + here.costs.communication) : std::nullopt;
 }
 
-double run(StageState& stage, const ScheduledPass& pass, double ready) {
+void run(StageState& stage, const ScheduledPass& pass, double ready) {
   const double start = std::max(stage.now, ready);
   const bool forward = pass.kind == PassKind::forward;
   const bool weight = pass.kind == PassKind::weight;
@@ -57,7 +57,6 @@ double run(StageState& stage, const ScheduledPass& pass, double ready) {
   if (!weight) {
     (forward ? stage.forward_ends : stage.backward_ends).push_back(stage.now);
   }
-  return stage.now;
 }
 
 }  // namespace

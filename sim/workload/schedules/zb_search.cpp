@@ -10,7 +10,11 @@
 // Shortest is: the longest time from a stage's first to its last pass (the paper's measure: the
 // step time if steps follow each other without synchronisation), then the end of the whole.
 //
-//   p 2, m 3, f 1, b 2, w 1 (two letters long: B):
+// How much of an activation W needs (ScheduleInput::weight_share) decides what ZB-2p can do: on the
+// paper's 1.5B model 8 stages and 24 micro batches idle 4.3 % with their 0.37, 10.2 % with 1.
+// All stages of p 16, m 512 take about 3 ms (ZB-1p) and 9 ms (ZB-2p): ask for all of them at once.
+//
+//   p 2, m 3, f 1, b 2, w 1 (B-- is twice as long):
 //   zb-1p  stage 0  F0 F1 .  B0-- W0 F2 B1-- W1 B2-- W2      limit 2: F2 waits for W0
 //          stage 1  .  F0 B0-- F1 B1-- W0 F2 B2-- W1 W2
 #include <fmt/format.h>
