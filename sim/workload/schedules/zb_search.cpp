@@ -15,7 +15,7 @@
 // All stages of p 16, m 512 take about 3 ms (ZB-1p) and 9 ms (ZB-2p): ask for all of them at once.
 //
 //   p 2, m 3, f 1, b 2, w 1 (B-- is twice as long):
-//   zb-1p  stage 0  F0 F1 .  B0-- W0 F2 B1-- W1 B2-- W2      limit 2: F2 waits for W0
+//   zb-1p  stage 0  F0 F1 .  .  B0-- W0 F2 B1-- W1 B2-- W2      limit 2: F2 waits for W0
 //          stage 1  .  F0 B0-- F1 B1-- W0 F2 B2-- W1 W2
 #include <fmt/format.h>
 
