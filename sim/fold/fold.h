@@ -7,6 +7,13 @@
 // max-min rates, and arrivals are maxima over equal multisets. The discrete partition (all classes
 // of one) is the full replay.
 //
+// Cost for R ranks with S slots in all, L lanes with U link uses and K links: memory and each round
+// of refinement are linear, O(R + S + L + U + K); the number of rounds is set by how far a
+// difference travels (a slow GPU's mark moves one lane a round: about the pipeline's depth), 2 for
+// a regular job. The exact check sorts each incidence list once, O((S + U) log). The quotient sees
+// classes only; dominated rows are found by comparing rows that share a lane class. `tools/bench`
+// shows it.
+//
 //   FoldMode::automatic  the coarsest equitable partition (colour refinement, refine.cpp)
 //   FoldMode::off        the discrete one
 #pragma once
@@ -30,7 +37,11 @@ struct Partition {
 };
 
 [[nodiscard]] Partition discrete_partition(const Lowered& lowered);
-[[nodiscard]] Partition refine(const Lowered& lowered);
+
+// Slots label the edges between ranks and lanes. `dropped` is wrong (it takes a send for a receive)
+// and exists so that tests can show that it is caught.
+enum class EdgeLabels { slots, dropped };
+[[nodiscard]] Partition refine(const Lowered& lowered, EdgeLabels labels = EdgeLabels::slots);
 // InternalError unless the partition is equitable: each member is compared with its representative.
 void check_partition(const Lowered& lowered, const Partition& partition);
 [[nodiscard]] Folded quotient(const Lowered& lowered, const Partition& partition);

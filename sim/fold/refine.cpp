@@ -68,8 +68,9 @@ class Numbering {
 
 class Refinement {
  public:
-  explicit Refinement(const Lowered& lowered)
+  Refinement(const Lowered& lowered, EdgeLabels labels)
       : lowered_(lowered),
+        labelled_(labels == EdgeLabels::slots),
         rank_numbers_(lowered.program_of_rank.size()),
         lane_numbers_(lowered.lanes.size()),
         link_numbers_(lowered.link_capacity.size()),
@@ -135,7 +136,7 @@ class Refinement {
       const std::int32_t first = lowered_.first_slot[rank];
       const std::int32_t last = lowered_.first_slot[rank + 1];
       for (std::int32_t s = first; s < last; ++s) {
-        at(lane_keys_, at(lowered_.slot_lanes, s)) += mix(colour, bits(s - first));
+        at(lane_keys_, at(lowered_.slot_lanes, s)) += mix(colour, labelled_ ? bits(s - first) : 0);
       }
     }
     lane_numbers_.clear();
@@ -150,7 +151,8 @@ class Refinement {
       std::uint64_t key = mix(bits(ranks_[rank]));
       const std::int32_t last = lowered_.first_slot[rank + 1];
       for (std::int32_t s = lowered_.first_slot[rank]; s < last; ++s) {
-        key = mix(key, bits(at(lanes_, at(lowered_.slot_lanes, s))));
+        const std::uint64_t lane = bits(at(lanes_, at(lowered_.slot_lanes, s)));
+        key = labelled_ ? mix(key, lane) : key + mix(lane);
       }
       ranks_[rank] = rank_numbers_.number(key);
     }
@@ -200,6 +202,7 @@ class Refinement {
   }
 
   const Lowered& lowered_;
+  bool labelled_;
   std::vector<std::int32_t> ranks_;
   std::vector<std::int32_t> lanes_;
   std::vector<std::int32_t> links_;
@@ -212,6 +215,8 @@ class Refinement {
 
 }  // namespace
 
-Partition refine(const Lowered& lowered) { return Refinement(lowered).run(); }
+Partition refine(const Lowered& lowered, EdgeLabels labels) {
+  return Refinement(lowered, labels).run();
+}
 
 }  // namespace shardsim

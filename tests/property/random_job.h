@@ -3,7 +3,9 @@
 
 #include <rapidcheck.h>
 
+#include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fold/fold.h"
@@ -62,6 +64,26 @@ inline ClusterSpec random_cluster() {
   return cluster;
 }
 
+inline std::array<Axis, kAxisCount> random_order() {
+  std::array<Axis, kAxisCount> order{Axis::tp, Axis::cp, Axis::ep, Axis::dp, Axis::pp};
+  for (std::size_t i = order.size() - 1; i > 0; --i) {
+    std::swap(order[i], order[*rc::gen::inRange<std::size_t>(0, i + 1)]);
+  }
+  return order;
+}
+
+inline void vary_training(RunSpec& run) {
+  TrainingSpec& training = run.training;
+  if (run.parallel.vpp == 1) {
+    training.schedule = pick(std::vector<std::string>{"1f1b", "gpipe"});
+  }
+  training.attention = pick(std::vector{AttentionKind::flash, AttentionKind::unfused});
+  training.recompute = pick(std::vector{Recompute::none, Recompute::selective, Recompute::full});
+  training.overlap.grad_reduce = *rc::gen::arbitrary<bool>();
+  training.overlap.param_gather = *rc::gen::arbitrary<bool>();
+  run.stack.p2p = pick(std::vector{P2pStyle::blocking, P2pStyle::overlapped});
+}
+
 // A dense transformer job of at most 32 GPUs with everything that overlaps and contends.
 inline RunSpec random_run() {
   jobs::Layout layout;
@@ -78,10 +100,8 @@ inline RunSpec random_run() {
   RunSpec run = jobs::job(model, layout);
   run.cluster = random_cluster();
   run.nodes = (run.gpus + run.cluster.node.gpus - 1) / run.cluster.node.gpus;
-  if (*rc::gen::arbitrary<bool>()) {
-    run.parallel.order = {Axis::dp, Axis::cp, Axis::ep, Axis::tp, Axis::pp};
-  }
-  run.training.recompute = pick(std::vector{Recompute::none, Recompute::full});
+  run.parallel.order = random_order();
+  vary_training(run);
   run.training.overlap_slowdown = pick(std::vector{0.0, 0.3});
   return run;
 }

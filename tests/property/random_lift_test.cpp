@@ -13,6 +13,7 @@
 #include "lowering/lowering.h"
 #include "replay/replay.h"
 #include "support/catch.h"
+#include "support/check_cases.h"
 #include "support/hand_job.h"
 
 namespace shardsim {
@@ -203,7 +204,7 @@ double worst_difference(const Folded& folded, const Trace& small, const Trace& f
 }
 
 TEST_CASE("property: folded replay equals full replay on random lifts") {
-  REQUIRE(rc::check("folded = full", [] {
+  REQUIRE(test::check_cases("folded = full", 1500, [] {
     const int copies = random_int(1, 6);
     Lowered lowered = random_lift(copies);
     const bool perturbed = random_int(0, 1) == 1;

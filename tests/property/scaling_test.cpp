@@ -54,49 +54,6 @@ TEST_CASE("property: twice every rate and half every latency halves every timest
   }));
 }
 
-void perturb(RunSpec& run) {
-  if (*rc::gen::arbitrary<bool>()) {
-    run.perturbations.push_back({.kind = Perturbation::Kind::gpu,
-                                 .index = *rc::gen::inRange<std::int64_t>(0, run.gpus),
-                                 .link = {},
-                                 .factor = 0.8});
-  }
-  if (run.nodes > 1 && *rc::gen::arbitrary<bool>()) {
-    const auto node = *rc::gen::inRange<std::int64_t>(0, run.nodes);
-    run.perturbations.push_back({.kind = Perturbation::Kind::link,
-                                 .link = "node" + std::to_string(node) + ".nic0",
-                                 .factor = 0.5});
-  }
-}
-
-TEST_CASE("property: folding changes no time of any rank of a training job") {
-  REQUIRE(rc::check("folded = full", [] {
-    RunSpec run = random_run();
-    perturb(run);
-    const auto full = simulate_run(run, FoldMode::off);
-    const auto folded = simulate_run(run, FoldMode::automatic);
-    const double tolerance = 1e-9 * full.trace.step_s;
-    for (std::size_t rank = 0; rank < full.trace.ranks.size(); ++rank) {
-      const TraceRank& a = full.trace.ranks[rank];
-      const TraceRank& b = at(folded.trace.ranks, folded.folded.class_of_rank[rank]);
-      RC_ASSERT(a.end_s.size() == b.end_s.size());
-      for (std::size_t i = 0; i < a.end_s.size(); ++i) {
-        RC_ASSERT(std::abs(a.start_s[i] - b.start_s[i]) <= tolerance);
-        RC_ASSERT(std::abs(a.end_s[i] - b.end_s[i]) <= tolerance);
-      }
-    }
-    double bytes_full = 0;
-    double bytes_folded = 0;
-    for (const TraceLink& link : full.trace.links) {
-      bytes_full += link.bytes;
-    }
-    for (const TraceLink& link : folded.trace.links) {
-      bytes_folded += link.bytes * link.size;
-    }
-    RC_ASSERT(std::abs(bytes_full - bytes_folded) <= 1e-9 * bytes_full);
-  }));
-}
-
 TEST_CASE("property: no operation starts before what it waits for has ended") {
   REQUIRE(rc::check("order", [] {
     const auto done = simulate_run(random_run(), FoldMode::automatic);

@@ -47,6 +47,24 @@ TEST_CASE("fold: a partition that forgets the slots of a lane's members is refus
       InternalError);
 }
 
+TEST_CASE("fold: refinement without edge labels is caught, and would give wrong times") {
+  const HandJob job = ring_of_messages();
+  const Partition broken = refine(job.lowered, EdgeLabels::dropped);
+  CHECK(broken.ranks[1] == broken.ranks[3]);
+  CHECK_THROWS_AS(check_partition(job.lowered, broken), InternalError);
+  // Rank 3 does not wait for the slow rank 0, but the class of rank 1 does: 2.1 instead of 1.1.
+  const Folded folded = quotient(job.lowered, broken);
+  CHECK(finish(replay_in_child(folded), folded, 3) == Approx(2.1));
+}
+
+TEST_CASE("fold: two unequal classes merged are caught") {
+  const HandJob job = ring_of_messages();
+  Partition merged = refine(job.lowered);
+  REQUIRE(merged.ranks == std::vector<std::int32_t>{0, 1, 2, 3});
+  merged.ranks = {0, 1, 2, 2};
+  CHECK_THROWS_AS(check_partition(job.lowered, merged), InternalError);
+}
+
 TEST_CASE("fold: a partition of unequal links is refused") {
   HandJob job;
   job.add_link(1e9);
