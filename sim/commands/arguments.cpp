@@ -11,13 +11,16 @@ namespace shardsim {
 OutputFormat OutputOptions::kind() const {
   if (format == "json") return OutputFormat::json;
   if (format == "csv") return OutputFormat::csv;
+  if (format == "markdown") return OutputFormat::markdown;
   SHARDSIM_CHECK(format == "text", "a format that the arguments' check let through");
   return OutputFormat::text;
 }
 
-void add_output_options(CLI::App& app, OutputOptions& options) {
-  app.add_option("--format", options.format, "text, json or csv")
-      ->check(CLI::IsMember({"text", "json", "csv"}));
+void add_output_options(CLI::App& app, OutputOptions& options,
+                        const std::vector<std::string>& formats) {
+  const std::vector<std::string> first(formats.begin(), formats.end() - 1);
+  app.add_option("--format", options.format, join(first, ", ") + " or " + formats.back())
+      ->check(CLI::IsMember(formats));
   app.add_option("-o,--output", options.path, "file to write, - for stdout");
 }
 

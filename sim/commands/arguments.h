@@ -10,7 +10,7 @@
 
 namespace shardsim {
 
-enum class OutputFormat { text, json, csv };
+enum class OutputFormat { text, json, csv, markdown };
 
 struct OutputOptions {
   std::string format = "text";
@@ -18,8 +18,9 @@ struct OutputOptions {
   [[nodiscard]] OutputFormat kind() const;
 };
 
-// --format and -o.
-void add_output_options(CLI::App& app, OutputOptions& options);
+// --format, of the formats given, and -o.
+void add_output_options(CLI::App& app, OutputOptions& options,
+                        const std::vector<std::string>& formats = {"text", "json", "csv"});
 // --set KEY=VALUE, any number of times; one value each, so that positionals may follow.
 void add_set_option(CLI::App& app, std::vector<std::string>& overrides);
 

@@ -29,6 +29,8 @@ struct Command {
 
 [[nodiscard]] Outcome run_command(const Arguments& arguments);
 [[nodiscard]] Outcome compare_command(const Arguments& arguments);
+[[nodiscard]] Outcome shard_command(const Arguments& arguments);
+[[nodiscard]] Outcome memory_command(const Arguments& arguments);
 [[nodiscard]] Outcome list_command(const Arguments& arguments);
 [[nodiscard]] Outcome schema_command(const Arguments& arguments);
 [[nodiscard]] Outcome dump_command(const Arguments& arguments);

@@ -8,6 +8,8 @@ const std::vector<Command>& commands() {
   static const std::vector<Command> table{
       {"run", "simulate one training step and report it", run_command},
       {"compare", "simulate two or more runs and report them side by side", compare_command},
+      {"shard", "show what each axis cuts and which primitives follow", shard_command},
+      {"memory", "show what each stage holds and what would make it fit", memory_command},
       {"list", "list models, clusters, GPUs, schedules, algorithms and other names", list_command},
       {"schema", "print the JSON Schema of a run, model, cluster, gpu or stack file",
        schema_command},

@@ -21,24 +21,50 @@ Placement at_port(const AxisRow& row, Port port) {
   SHARDSIM_CHECK(false, "port without a placement");
 }
 
-bool cuts(Placement placement, Dim dim) {
+// KV heads are cut with the heads, except where every rank holds all of them; a gathered weight of
+// fewer heads than ranks is cut further, along head_dim.
+bool cuts(const RunSpec& run, const Tensor& tensor, Placement placement, Dim dim) {
   if (placement.kind != Placement::Kind::shard) {
     return false;
   }
-  return placement.dim == dim || (placement.dim == Dim::head && dim == Dim::kv_head);
+  if (placement.dim != Dim::head || (dim != Dim::kv_head && dim != Dim::head_dim)) {
+    return placement.dim == dim;
+  }
+  if (dim == Dim::kv_head) {
+    return !kv_heads_are_short(run) || run.parallel.kv_strategy != KvStrategy::replicate;
+  }
+  const bool of_keys = std::ranges::any_of(
+      tensor.dims, [](const SizedDim& sized) { return sized.dim == Dim::kv_head; });
+  return of_keys && gathers_qkv(run) && tensor.port == Port::weight;
 }
 
-// Ranks beyond the KV heads share them: each holds one.
-std::int64_t parts_of(const SizedDim& dim, std::int64_t ranks) {
-  return dim.dim == Dim::kv_head ? std::min(dim.size, ranks) : ranks;
+// Ranks beyond the KV heads share them: each holds one, or a part of one.
+std::int64_t parts_of(const RunSpec& run, const SizedDim& dim, std::int64_t ranks) {
+  switch (dim.dim) {
+    case Dim::kv_head:
+      return std::min(dim.size, ranks);
+    case Dim::head_dim:
+      return std::max<std::int64_t>(1, ranks / run.model.kv_heads);
+    default:
+      return ranks;
+  }
 }
 
 constexpr std::array<Axis, 4> kDenseAxes{Axis::tp, Axis::cp, Axis::dp, Axis::pp};
 
 }  // namespace
 
+bool kv_heads_are_short(const RunSpec& run) {
+  return !run.model.mla && run.model.kv_heads < run.parallel.tp;
+}
+
+bool gathers_qkv(const RunSpec& run) {
+  return kv_heads_are_short(run) && run.parallel.kv_strategy == KvStrategy::gather;
+}
+
 std::int64_t kv_sharers(const RunSpec& run) {
-  return std::max<std::int64_t>(1, run.parallel.tp / run.model.kv_heads);
+  const bool shared = kv_heads_are_short(run) && run.parallel.kv_strategy == KvStrategy::shared;
+  return shared ? run.parallel.tp / run.model.kv_heads : 1;
 }
 
 std::int64_t padded_vocab(const RunSpec& run) {
@@ -52,7 +78,7 @@ std::int64_t padded_vocab(const RunSpec& run) {
 Placement placement_of(const RunSpec& run, const Tensor& tensor, Axis axis) {
   const Placement placement = at_port(row_of(run.parallel, axis, tensor.op), tensor.port);
   const bool any = std::ranges::any_of(
-      tensor.dims, [&](const SizedDim& dim) { return cuts(placement, dim.dim); });
+      tensor.dims, [&](const SizedDim& dim) { return cuts(run, tensor, placement, dim.dim); });
   return any || placement == kPartial ? placement : kReplicate;
 }
 
@@ -61,8 +87,8 @@ std::vector<SizedDim> local_dims(const RunSpec& run, const Tensor& tensor) {
   for (const Axis axis : kDenseAxes) {
     const Placement placement = placement_of(run, tensor, axis);
     for (SizedDim& dim : result) {
-      if (cuts(placement, dim.dim)) {
-        const std::int64_t parts = parts_of(dim, axis_size(run.parallel, axis));
+      if (cuts(run, tensor, placement, dim.dim)) {
+        const std::int64_t parts = parts_of(run, dim, axis_size(run.parallel, axis));
         SHARDSIM_CHECK(dim.size % parts == 0,
                        tensor.name + " does not divide along " + std::string(name(dim.dim)));
         dim.size /= parts;
@@ -93,8 +119,8 @@ std::int64_t copies(const RunSpec& run, const Tensor& tensor) {
   for (const Axis axis : {Axis::tp, Axis::cp, Axis::dp}) {
     std::int64_t parts = 1;
     for (const SizedDim& dim : tensor.dims) {
-      if (cuts(placement_of(run, tensor, axis), dim.dim)) {
-        parts = parts_of(dim, axis_size(run.parallel, axis));
+      if (cuts(run, tensor, placement_of(run, tensor, axis), dim.dim)) {
+        parts *= parts_of(run, dim, axis_size(run.parallel, axis));
       }
     }
     result *= axis_size(run.parallel, axis) / parts;

@@ -2,7 +2,11 @@
 //
 // Full shapes are those of the whole job: batch = dp * micro, vocabulary padded. A dimension that
 // an axis cuts is divided by the axis' size; the division is exact (checked by spec's validation).
-// KV heads fewer than tp are not cut further: each rank holds one, tp / kv_heads ranks the same.
+// KV heads fewer than tp go by kv_strategy:
+//   shared     each rank holds one head, tp / kv_heads ranks the same, weights and activations
+//   replicate  each rank holds and computes all KV heads
+//   gather     weights are cut to 1/tp all the same, heads and then head_dim; the products are
+//              gathered, after which each rank keeps the one head it needs
 //   llama3-70b, tp 4: q weight [h 8192, head 64, head_dim 128] -> local [8192, 16, 128]
 #pragma once
 
@@ -50,7 +54,11 @@ struct SavedTensor {
 // vocabulary itself without training.pad_vocab.
 [[nodiscard]] std::int64_t padded_vocab(const RunSpec& run);
 
-// Ranks that hold the same KV head, 1 where tp does not exceed the KV heads: neighbours along tp.
+// Whether ranks share KV heads at all, and if so whether their products are gathered over tp.
+[[nodiscard]] bool kv_heads_are_short(const RunSpec& run);
+[[nodiscard]] bool gathers_qkv(const RunSpec& run);
+// Ranks that hold the same KV head and only their own part of its gradient: neighbours along tp;
+// 1 where tp does not exceed the KV heads, and under strategies that sum otherwise.
 [[nodiscard]] std::int64_t kv_sharers(const RunSpec& run);
 
 // Weights of one operator. The head's are here also when tied.

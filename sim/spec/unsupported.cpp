@@ -51,14 +51,6 @@ std::vector<Later> layout_and_training() {
        },
        "sharding over a part of the data parallel ranks", "use dp x cp, or leave it out"},
       {"parallel.layout", has_text, "the layout string", "use layers_per_stage"},
-      {"parallel.kv_strategy",
-       [](const RunSpec& run, const JsonValue& value) {
-         return value.text != "shared" && run.model.kv_heads < run.parallel.tp;
-       },
-       "this way to treat kv_heads below tp", R"(use "shared")"},
-      {"parallel.vocab_cut",
-       [](const RunSpec&, const JsonValue& value) { return value.text != "vocab"; },
-       "this cut of embedding and head", R"(use "vocab")"},
       {"training.precision",
        [](const RunSpec&, const JsonValue& value) {
          return one_of(value.text, {"fp8", "mxfp8", "nvfp4"});
@@ -130,9 +122,9 @@ std::vector<Later> clusters() {
        "this way to join the GPUs of a node", R"(use "switch")"},
       {"cluster.fabric.family",
        [](const RunSpec&, const JsonValue& value) {
-         return !one_of(value.text, {"rail_optimised", "single_node"});
+         return !one_of(value.text, {"rail_optimised", "fat_tree", "single_node"});
        },
-       "this fabric family", R"(use "rail_optimised" or "single_node")"},
+       "this fabric family", R"(use "rail_optimised", "fat_tree" or "single_node")"},
       {"cluster.fabric.spreading",
        [](const RunSpec&, const JsonValue& value) { return value.text != "ideal"; },
        "hash spreading", R"(use "ideal")"},

@@ -46,6 +46,27 @@ void check_tp(Checking& c) {
   complain(c, "parallel.tp", what, "use " + list_near(valid, tp));
 }
 
+// Gathered KV weights are cut within a head; embedding and head are cut along hidden.
+void check_cuts(Checking& c) {
+  const ModelSpec& m = c.run.model;
+  const ParallelSpec& p = c.run.parallel;
+  if (!usable(c, {"parallel.tp", "model.kv_heads", "model.head_dim", "model.hidden"})) {
+    return;
+  }
+  const std::int64_t sharers = m.kv_heads < p.tp ? p.tp / m.kv_heads : 1;
+  if (p.kv_strategy == KvStrategy::gather && !m.mla && m.head_dim % sharers != 0) {
+    complain(c, "parallel.kv_strategy",
+             fmt::format("head_dim {} does not divide over the {} ranks that share a KV head",
+                         m.head_dim, sharers),
+             R"(use "shared" or "replicate")");
+  }
+  if (p.vocab_cut == VocabCut::hidden && m.hidden % p.tp != 0) {
+    complain(c, "parallel.vocab_cut",
+             fmt::format("hidden {} does not divide over tp {}", m.hidden, p.tp),
+             R"(use "vocab" or "none")");
+  }
+}
+
 void check_heads(Checking& c) {
   const ModelSpec& m = c.run.model;
   if (!usable(c, {"model.heads", "model.kv_heads"}) || m.heads % m.kv_heads == 0) {
@@ -92,7 +113,7 @@ void check_vocabulary(Checking& c) {
   const std::int64_t tp = c.run.parallel.tp;
   const std::int64_t vocab = c.run.model.vocab;
   if (usable(c, {"parallel.tp", "model.vocab", "training.pad_vocab"}) &&
-      !c.run.training.pad_vocab && vocab % tp != 0) {
+      !c.run.training.pad_vocab && c.run.parallel.vocab_cut != VocabCut::none && vocab % tp != 0) {
     complain(c, "training.pad_vocab",
              fmt::format("without padding, vocab {} does not divide over tp {}", vocab, tp),
              "use true, or a tp that divides vocab");
@@ -134,6 +155,7 @@ void check_recompute(Checking& c) {
 void validate_parallel(Checking& c) {
   check_heads(c);
   check_tp(c);
+  check_cuts(c);
   check_sequence(c);
   check_positions(c);
   check_vocabulary(c);

@@ -1,5 +1,6 @@
 #include "workload/chain_pass.h"
 
+#include "base/errors.h"
 #include "base/ids.h"
 
 namespace shardsim {
@@ -32,12 +33,30 @@ void run_steps(const RunSpec& run, const std::vector<Step>& steps, Category cate
   }
 }
 
-Bytes taken(const Operator& op, Saves saves) {
-  Bytes bytes{};
-  bytes += saves.layer_input ? op.saved_layer_input : Bytes{};
-  bytes += saves.core ? op.saved_core : Bytes{};
-  bytes += saves.other ? op.saved_other : Bytes{};
-  return bytes;
+bool saves_as(Saves saves, SavedAs as) {
+  switch (as) {
+    case SavedAs::layer_input:
+      return saves.layer_input;
+    case SavedAs::core:
+      return saves.core;
+    case SavedAs::other:
+      return saves.other;
+  }
+  SHARDSIM_CHECK(false, "unknown way to save a tensor");
+}
+
+void take_saved(const Operator& op, Saves saves, std::int32_t first, PassBuilder& pass) {
+  for (const SavedBytes& saved : op.saved) {
+    if (saves_as(saves, saved.as)) {
+      pass.take(saved.bytes, first, saved.what);
+    }
+  }
+}
+
+void give_saved(const Operator& op, PassBuilder& pass) {
+  for (const SavedBytes& saved : op.saved) {
+    pass.give(saved.bytes, pass.last_compute(), saved.what);
+  }
 }
 
 void backward_operator(const RunSpec& run, const Operator& op, bool recompute_core,
@@ -46,7 +65,7 @@ void backward_operator(const RunSpec& run, const Operator& op, bool recompute_co
   if (recompute_core && op.kind == OperatorKind::attention) {
     const std::int32_t first = pass.next_op();
     run_steps(run, op.kernels.forward, Category::recompute, pass);
-    pass.take(op.saved_core, first);
+    take_saved(op, {.layer_input = false, .core = true, .other = false}, first, pass);
   }
   std::int32_t stored = -1;
   if (moves(op.input.stored) && !op.kernels.wgrad.empty()) {
@@ -70,7 +89,7 @@ void backward_operator(const RunSpec& run, const Operator& op, bool recompute_co
   if (gradient >= 0) {
     pass.wait(gradient);
   }
-  pass.give(taken(op, {}), pass.last_compute());
+  give_saved(op, pass);
 }
 
 }  // namespace
@@ -91,7 +110,7 @@ void forward_operator(const RunSpec& run, const Operator& op, Category category,
   const bool has_steps = !op.kernels.forward.empty();
   const std::int32_t first = has_steps ? pass.next_op() : pass.last_compute();
   run_steps(run, op.kernels.forward, category, pass);
-  pass.take(taken(op, saves), first);
+  take_saved(op, saves, first, pass);
 }
 
 void forward_chain(const RunSpec& run, const Chain& chain, Category category, Saves saves,

@@ -58,6 +58,7 @@ void check_template(const Program& program, const PassTemplate& t) {
   std::int32_t last = 0;
   for (const MemoryEvent& event : t.memory) {
     SHARDSIM_CHECK(is_index(t.ops, event.op) && event.op >= last, place(t, event.op));
+    SHARDSIM_CHECK(is_index(program.labels, event.label), place(t, event.op));
     last = event.op;
   }
 }

@@ -69,7 +69,7 @@ std::string op_text(const Program& program, const PassTemplate& t, std::int32_t 
   }
   for (const MemoryEvent& event : t.memory) {
     if (event.op == i) {
-      line += fmt::format(" {:+d} B", event.delta.value());
+      line += fmt::format(" {:+d} B ({})", event.delta.value(), at(program.labels, event.label));
     }
   }
   return line + "\n";

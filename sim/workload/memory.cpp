@@ -59,6 +59,31 @@ ActivationPeak activation_peak(const Program& program, const RankProgram& rank) 
   return result;
 }
 
+std::vector<HeldTensor> held_at_peak(const Program& program, const RankProgram& rank,
+                                     const ActivationPeak& peak) {
+  std::vector<Bytes> held(program.labels.size());
+  for (std::int32_t p = 0; p <= peak.pass && p < count(rank.passes); ++p) {
+    const PassTemplate& from = at(program.templates, at(rank.passes, p).pass_template);
+    for (const MemoryEvent& event : from.memory) {
+      // The peak's operation has taken all it takes and given nothing back.
+      const bool later =
+          event.op > peak.op || (event.op == peak.op && event.delta < Bytes{0}) || peak.op < 0;
+      if (p < peak.pass || !later) {
+        at(held, event.label) += event.delta;
+      }
+    }
+  }
+  std::vector<HeldTensor> result;
+  for (std::int32_t label = 0; label < count(held); ++label) {
+    if (at(held, label) != Bytes{0}) {
+      result.push_back({label, at(held, label)});
+    }
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const HeldTensor& a, const HeldTensor& b) { return a.bytes > b.bytes; });
+  return result;
+}
+
 std::vector<PassActivations> activations_over_passes(const Program& program,
                                                      const RankProgram& rank) {
   const std::vector<TemplateWalk> walks = walk_templates(program);

@@ -24,6 +24,16 @@ struct ActivationPeak {
 };
 [[nodiscard]] ActivationPeak activation_peak(const Program& program, const RankProgram& rank);
 
+// What is alive at the peak, by tensor: labels of the program and bytes, largest first; they sum to
+// the peak.
+struct HeldTensor {
+  std::int32_t label = 0;
+  Bytes bytes{};
+  bool operator==(const HeldTensor&) const = default;
+};
+[[nodiscard]] std::vector<HeldTensor> held_at_peak(const Program& program, const RankProgram& rank,
+                                                   const ActivationPeak& peak);
+
 // Live activation bytes during each pass of a rank: at its worst, and when it ends.
 struct PassActivations {
   Bytes peak{};

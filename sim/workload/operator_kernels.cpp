@@ -110,6 +110,30 @@ OperatorKernels linear(const std::string& label, const Sizes& z, std::int64_t in
   return kernels;
 }
 
+// The fused product of queries, keys and values. Gathered (kv_strategy gather), its output is made
+// whole over tp before each rank keeps its heads, and the gradients of all ranks are summed back.
+OperatorKernels qkv_kernels(const RunSpec& run, const Sizes& z) {
+  std::int64_t out = 0;  // features of this rank's product
+  for (const Tensor& weight : operator_weights(run, OperatorKind::qkv)) {
+    const bool is_matrix = weight.dims.front().dim == Dim::hidden;
+    out += is_matrix ? local_elements(run, weight) / z.hidden : 0;
+  }
+  OperatorKernels kernels = linear("qkv", z, z.hidden, out);
+  if (gathers_qkv(run)) {
+    Communication moved{
+        .primitive = Primitive::all_gather,
+        .group = axis_set(Axis::tp),
+        .bytes = Bytes{checked_mul(checked_mul(z.tokens, out * run.parallel.tp), z.element)},
+        .dtype = z.precision,
+        .trigger = "qkv heads"};
+    kernels.forward.push_back({"qkv heads", {}, moved});
+    moved.primitive = Primitive::reduce_scatter;
+    moved.trigger = "qkv heads dgrad";
+    kernels.dgrad.insert(kernels.dgrad.begin(), {"qkv heads dgrad", {}, moved});
+  }
+  return kernels;
+}
+
 OperatorKernels elementwise(const std::string& label, const Sizes& z, std::int64_t elements,
                             std::int64_t forward, std::int64_t backward) {
   return {
@@ -201,7 +225,7 @@ OperatorKernels operator_kernels(const RunSpec& run, OperatorKind kind) {
     case norm:
       return elementwise(label, z, z.outer, 4, 11);
     case qkv:
-      return linear(label, z, z.hidden, z.query + 2 * z.key);
+      return qkv_kernels(run, z);
     case qk_norm:
       return elementwise(label, z, checked_mul(z.tokens, z.query + z.key), 4, 11);
     case rope:  // queries and keys read and written once: assumed

@@ -34,19 +34,8 @@ bool sums(const DerivedCommunication& derived) {
 
 void add_saved(const RunSpec& run, const std::vector<SavedTensor>& tensors, Chain& chain) {
   for (const SavedTensor& saved : tensors) {
-    Operator& op = at(chain, saved.place);
-    const Bytes bytes = local_bytes(run, saved.tensor);
-    switch (saved.as) {
-      case SavedAs::layer_input:
-        op.saved_layer_input += bytes;
-        break;
-      case SavedAs::core:
-        op.saved_core += bytes;
-        break;
-      case SavedAs::other:
-        op.saved_other += bytes;
-        break;
-    }
+    at(chain, saved.place)
+        .saved.push_back({saved.tensor.name, saved.as, local_bytes(run, saved.tensor)});
   }
 }
 

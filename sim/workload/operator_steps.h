@@ -15,13 +15,17 @@ struct Transition {  // between a producer and a consumer; primitive none: nothi
   Communication stored;    // makes the stored slice of the input whole for the consumer's wgrad
 };
 
+struct SavedBytes {  // a tensor that forward leaves for backward, on one rank
+  std::string what;
+  SavedAs as = SavedAs::other;
+  Bytes bytes{};
+};
+
 struct Operator {
   OperatorKind kind = OperatorKind::norm;
   OperatorKernels kernels;
-  Transition input;           // from the operator before it in the chain
-  Bytes saved_layer_input{};  // by SavedAs of sharding/tensors.h
-  Bytes saved_core{};
-  Bytes saved_other{};
+  Transition input;  // from the operator before it in the chain
+  std::vector<SavedBytes> saved;
   std::int64_t parameters = 0;  // local
 };
 using Chain = std::vector<Operator>;

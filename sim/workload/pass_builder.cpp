@@ -97,13 +97,15 @@ std::int32_t PassBuilder::host(Stream stream, const std::string& label, std::int
 
 void PassBuilder::wait(std::int32_t op) { waits_.push_back(op); }
 
-void PassBuilder::take(Bytes bytes, std::int32_t op) {
+void PassBuilder::take(Bytes bytes, std::int32_t op, const std::string& what) {
   if (bytes.value() != 0) {
-    template_.memory.push_back({op, bytes});
+    template_.memory.push_back({op, bytes, tables_.label(what)});
   }
 }
 
-void PassBuilder::give(Bytes bytes, std::int32_t op) { take(-bytes, op); }
+void PassBuilder::give(Bytes bytes, std::int32_t op, const std::string& what) {
+  take(-bytes, op, what);
+}
 
 PassTemplate PassBuilder::finish() {
   std::stable_sort(template_.memory.begin(), template_.memory.end(),

@@ -47,8 +47,9 @@ class PassBuilder {
 
   void wait(std::int32_t op);  // the next compute operation depends on it
   void set_layer(std::int32_t layer) { layer_ = layer; }
-  void take(Bytes bytes, std::int32_t op);  // memory taken when op starts
-  void give(Bytes bytes, std::int32_t op);  // given back when op ends
+  // Memory of the tensors called `what`: taken when op starts, given back when op ends.
+  void take(Bytes bytes, std::int32_t op, const std::string& what = "activations");
+  void give(Bytes bytes, std::int32_t op, const std::string& what = "activations");
   [[nodiscard]] std::int32_t last_compute() const { return last_compute_; }  // -1: none yet
   [[nodiscard]] std::int32_t next_op() const;
   [[nodiscard]] PassTemplate finish();

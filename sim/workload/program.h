@@ -92,10 +92,11 @@ struct Op {
 };
 
 // Activation memory taken (positive, when the operation starts) or given back (negative, when it
-// ends).
+// ends), and the tensor it holds.
 struct MemoryEvent {
   std::int32_t op = 0;
   Bytes delta{};
+  std::int32_t label = 0;  // Program::labels
 };
 
 enum class PassKind : std::uint8_t { step_begin, forward, backward, weight, step_end };

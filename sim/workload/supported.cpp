@@ -42,8 +42,6 @@ void refuse_parallel(const RunSpec& run, Refusals& refuse) {
   refuse.when(p.zero == 1 && p.zero_group != p.dp * p.cp, "/parallel/zero_group",
               "sharding the optimizer over a part of the data-parallel ranks",
               fmt::format("use {}", p.dp * p.cp));
-  refuse.when(run.model.kv_heads < p.tp && p.kv_strategy != KvStrategy::shared,
-              "/parallel/kv_strategy", "this way to treat kv_heads below tp", "use \"shared\"");
 }
 
 void refuse_training(const RunSpec& run, Refusals& refuse) {

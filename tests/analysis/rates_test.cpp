@@ -79,7 +79,7 @@ TEST_CASE("memory_use: the worst kind of rank of each stage, against what the GP
   Program program;
   PassTemplate t;
   t.ops.resize(1);
-  t.memory = {{0, Bytes{7}}, {0, Bytes{-7}}};
+  t.memory = {{0, Bytes{7}, 0}, {0, Bytes{-7}, 0}};
   program.templates = {t};
   RankProgram small{1, 0, {Bytes{1}, Bytes{2}, Bytes{3}, Bytes{4}}, {{0, 0, 0}}};
   RankProgram large{1, 0, {Bytes{10}, Bytes{2}, Bytes{3}, Bytes{4}}, {}};

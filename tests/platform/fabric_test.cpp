@@ -73,11 +73,11 @@ TEST_CASE("fabric: an unknown family is refused with the nearest name") {
 TEST_CASE("fabric: what is not built yet is refused by name, all at once") {
   RunSpec run = run_on(dgx_h100_like(), 64);
   run.cluster.node.nvlink_kind = NvlinkKind::mesh;
-  run.cluster.node.nics = 4;
+  run.cluster.node.nics = 16;
   run.cluster.fabric.spreading = Spreading::hash;
   const std::string text = problems_of(run);
   CHECK(text.find("/cluster/node/nvlink/kind") != std::string::npos);
-  CHECK(text.find("/cluster/node/nics/count: 4 NICs for 8 GPUs") != std::string::npos);
+  CHECK(text.find("/cluster/node/nics/count: 16 NICs for 8 GPUs") != std::string::npos);
   CHECK(text.find("/cluster/fabric/spreading") != std::string::npos);
 }
 

@@ -24,9 +24,6 @@ TEST_CASE("unsupported: features of runs") {
   CHECK(refusal({"parallel.layout=Et*2|t*2L"}) ==
         "--set:/parallel/layout: \"Et*2|t*2L\": the layout string is not available in this "
         "version; use layers_per_stage");
-  CHECK(refusal({"parallel.vocab_cut=hidden"}) ==
-        "--set:/parallel/vocab_cut: \"hidden\": this cut of embedding and head is not available in "
-        "this version; use \"vocab\"");
   CHECK(refusal({"training.precision=fp8", "cluster.gpu.peak.fp8=600 TFLOP/s"}) ==
         "--set:/training/precision: \"fp8\": training in this number format is not available in "
         "this version; use \"bf16\", \"fp16\" or \"fp32\"");
@@ -75,14 +72,6 @@ TEST_CASE("unsupported: the stack's training keys count too, unless the run over
   CHECK(refusal({"stack.training.overlap.tp=true", "training.overlap.tp=false"}).empty());
 }
 
-TEST_CASE("unsupported: kv_strategy only where KV heads are fewer than TP ranks") {
-  CHECK(refusal({"parallel.kv_strategy=replicate", "parallel.tp=8"}).empty());
-  CHECK(
-      refusal({"gpus=16", "batch.global=16", "parallel.kv_strategy=replicate", "parallel.tp=16"}) ==
-      "--set:/parallel/kv_strategy: \"replicate\": this way to treat kv_heads below tp is not "
-      "available in this version; use \"shared\"");
-}
-
 TEST_CASE("unsupported: features of models, clusters and GPUs") {
   CHECK(refusal({"model.moe={\"experts\": 8, \"top_k\": 2, \"expert_ffn\": 1024}"}) ==
         "--set:/model/moe: mixture of experts is not available in this version; leave it out");
@@ -92,9 +81,10 @@ TEST_CASE("unsupported: features of models, clusters and GPUs") {
   CHECK(refusal({"cluster.node.nvlink.kind=mesh"}) ==
         "--set:/cluster/node/nvlink/kind: \"mesh\": this way to join the GPUs of a node is not "
         "available in this version; use \"switch\"");
-  CHECK(refusal({"cluster.fabric.family=fat_tree"}) ==
-        "--set:/cluster/fabric/family: \"fat_tree\": this fabric family is not available in this "
-        "version; use \"rail_optimised\" or \"single_node\"");
+  CHECK(refusal({"cluster.fabric.family=single_switch"}) ==
+        "--set:/cluster/fabric/family: \"single_switch\": this fabric family is not available in "
+        "this "
+        "version; use \"rail_optimised\", \"fat_tree\" or \"single_node\"");
   CHECK(refusal({"cluster.gpu.efficiency.gemm.table=[]"}) ==
         "--set:/cluster/gpu/efficiency/gemm/table: []: a table of measured efficiencies is not "
         "available in this version; use the fitted model");

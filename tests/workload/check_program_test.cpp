@@ -204,7 +204,7 @@ TEST_CASE("memory: activations over the passes, and where they peak") {
 TEST_CASE("memory: an operation takes before it gives back") {
   Program program = two_stages();
   // Operation 0 of B gives back 10 and takes 4 in one go; operation 1 gives the 4 back.
-  program.templates[1].memory = {{0, Bytes{-10}}, {0, Bytes{4}}, {1, Bytes{-4}}};
+  program.templates[1].memory = {{0, Bytes{-10}, 0}, {0, Bytes{4}, 0}, {1, Bytes{-4}, 0}};
   const ActivationPeak peak = activation_peak(program, program.programs[0]);
   CHECK(peak.peak == Bytes{24});
   CHECK(peak.pass == 2);

@@ -6,6 +6,7 @@
 namespace shardsim {
 
 [[nodiscard]] TopologyFamily rail_optimised_family();
+[[nodiscard]] TopologyFamily fat_tree_family();
 [[nodiscard]] TopologyFamily single_node_family();
 
 }  // namespace shardsim

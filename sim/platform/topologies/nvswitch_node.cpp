@@ -36,13 +36,12 @@ void check_nvswitch_node(const RunSpec& run, bool needs_nics, std::vector<Proble
                         fmt::format("{} of {} GPUs of a node", node.gpus_used, node.gpus),
                         "use 1 to the node's GPUs"});
   }
-  if (needs_nics && node.nics != node.gpus) {
+  if (needs_nics && (node.nics < 1 || node.nics > node.gpus)) {
     problems.push_back(
         {run.file, "/cluster/node/nics/count",
-         fmt::format("{} NICs for {} GPUs: a NIC count other than the GPU count is not "
-                     "implemented yet",
-                     node.nics, node.gpus),
-         fmt::format("use {}", node.gpus)});
+         fmt::format("{} NICs for {} GPUs: each GPU uses one NIC", node.nics, node.gpus),
+         fmt::format("use 1 to {}, several NICs of a GPU as one of their summed bandwidth",
+                     node.gpus)});
   }
   if (node.gpus > 1 && !(capacity_of(node.nvlink).value() > 0)) {
     problems.push_back({run.file, "/cluster/node/nvlink/bandwidth_per_direction",
@@ -82,6 +81,10 @@ std::string nvswitch_link_name(const Fabric& fabric, LinkId link) {
   return fmt::format("node{}.pcie{}.{}", id, index - nics_of(node), direction);
 }
 
+std::int32_t nic_of_gpu(const NodeSpec& node, std::int32_t gpu) {
+  return static_cast<std::int32_t>(gpu * node.nics / node.gpus);
+}
+
 LinkId nvlink_link(const Fabric& fabric, NodeId node, std::int32_t gpu, Direction direction) {
   return first_of_node(fabric, node) + 2 * gpu + static_cast<std::int32_t>(direction);
 }
@@ -102,6 +105,13 @@ void append_nic(const Fabric& fabric, NodeId node, std::int32_t nic, Direction d
   const bool out = direction == Direction::tx;
   links.push_back(out ? pcie : port);
   links.push_back(out ? port : pcie);
+}
+
+void append_nvlink(const Fabric& fabric, NodeId node, std::int32_t from, std::int32_t to,
+                   Route& out) {
+  out.links.push_back(nvlink_link(fabric, node, from, Direction::tx));
+  out.links.push_back(nvlink_link(fabric, node, to, Direction::rx));
+  out.latency += fabric.cluster.node.nvlink.latency;
 }
 
 std::int32_t nic_of_link(const Fabric& fabric, LinkId link) {

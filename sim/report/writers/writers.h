@@ -10,7 +10,9 @@
 
 #include "report/comparison.h"
 #include "report/listing.h"
+#include "report/memory_report.h"
 #include "report/run_report.h"
+#include "report/shard_report.h"
 
 namespace shardsim {
 
@@ -20,6 +22,15 @@ namespace shardsim {
 
 [[nodiscard]] std::string write_text(const Comparison& comparison);
 [[nodiscard]] std::string write_json(const Comparison& comparison);
+
+[[nodiscard]] std::string write_text(const ShardReport& report);
+[[nodiscard]] std::string write_markdown(const ShardReport& report);
+[[nodiscard]] std::string write_json(const ShardReport& report);
+[[nodiscard]] std::string write_csv(const ShardReport& report);
+
+[[nodiscard]] std::string write_text(const MemoryReport& report);
+[[nodiscard]] std::string write_json(const MemoryReport& report);
+[[nodiscard]] std::string write_csv(const MemoryReport& report);
 
 [[nodiscard]] std::string write_text(const std::vector<Listing>& listings);
 [[nodiscard]] std::string write_json(const std::vector<Listing>& listings);
