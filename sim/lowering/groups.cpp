@@ -22,6 +22,11 @@ std::int32_t group_size(const RankGrid& grid, const GroupKey& key) {
                    "a group falls into runs of equal size");
     return key.neighbours;
   }
+  if (key.strided > 0) {
+    SHARDSIM_CHECK(!key.end_stages_only && all % key.strided == 0,
+                   "a group falls into strided parts of equal size");
+    return all / key.strided;
+  }
   if (!key.end_stages_only) {
     return all;
   }
@@ -29,15 +34,23 @@ std::int32_t group_size(const RankGrid& grid, const GroupKey& key) {
   return all / stages * std::min(stages, 2);
 }
 
-std::int32_t runs_of_group(const RankGrid& grid, const GroupKey& key) {
+std::int32_t parts_of_group(const RankGrid& grid, const GroupKey& key) {
+  if (key.strided > 0) {
+    return key.strided;
+  }
   return key.neighbours > 0 ? grid.group_size(key.axes) / key.neighbours : 1;
 }
 
+std::int32_t part_of_rank(const RankGrid& grid, Rank rank, const GroupKey& key) {
+  const std::int32_t place = grid.place_in_group(rank, key.axes);
+  if (key.strided > 0) {
+    return place % key.strided;
+  }
+  return key.neighbours > 0 ? place / key.neighbours : 0;
+}
+
 std::int32_t group_of(const RankGrid& grid, Rank rank, const GroupKey& key) {
-  const std::int32_t group = grid.group_of(rank, key.axes);
-  return key.neighbours > 0 ? group * runs_of_group(grid, key) +
-                                  grid.place_in_group(rank, key.axes) / key.neighbours
-                            : group;
+  return grid.group_of(rank, key.axes) * parts_of_group(grid, key) + part_of_rank(grid, rank, key);
 }
 
 void sort_members(const NodeMap& map, Groups& groups) {
@@ -98,7 +111,7 @@ Groups find_groups(const RankGrid& grid, const Fabric& fabric, const NodeMap& ma
   const std::int32_t ranks = grid.ranks();
   Groups groups{.key = key, .size = group_size(grid, key)};
   const auto group_count = static_cast<std::size_t>(grid.group_count(key.axes)) *
-                           static_cast<std::size_t>(runs_of_group(grid, key));
+                           static_cast<std::size_t>(parts_of_group(grid, key));
   groups.group_of_rank.assign(static_cast<std::size_t>(ranks), -1);
   groups.position_of_rank.assign(static_cast<std::size_t>(ranks), -1);
   groups.members.resize(group_count * static_cast<std::size_t>(groups.size));

@@ -30,6 +30,7 @@ struct GroupKey {
   AxisSet axes = 0;
   bool end_stages_only = false;
   std::int32_t neighbours = 0;  // above 0: runs of so many members are groups of their own
+  std::int32_t strided = 0;     // above 0: every so many-th member together
   bool operator==(const GroupKey&) const = default;
 };
 

@@ -125,7 +125,8 @@ LoweringJob make_job(const Program& program, const RunSpec& run, const RankGrid&
             ? -1
             : groups_index(job, {.axes = communication.group,
                                  .end_stages_only = communication.end_stages_only,
-                                 .neighbours = communication.neighbours}));
+                                 .neighbours = communication.neighbours,
+                                 .strided = communication.strided}));
   }
   const NominalFabric nominal(run, fabric);
   ShapeFigures figures(job, *nominal.fabric);

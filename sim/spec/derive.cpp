@@ -125,6 +125,21 @@ void derive_zero_group(Checking& c) {
   }
 }
 
+// Sharded gradients and weights are ZeRO 2's and 3's; a stack may state what it does there.
+void warn_sharding(Checking& c) {
+  if (!usable(c, {"parallel.zero"})) {
+    return;
+  }
+  const std::int64_t zero = c.run.parallel.zero;
+  if (zero < 2 && c.run.training.grad_sync == GradSync::micro_batch &&
+      find_path(c.root, "training.grad_sync") != nullptr) {
+    warn(c, "training.grad_sync \"micro_batch\" has no effect with zero below 2");
+  }
+  if (zero < 3 && find_path(c.root, "training.reshard_after_forward") != nullptr) {
+    warn(c, "training.reshard_after_forward has no effect with zero below 3");
+  }
+}
+
 void derive_training(Checking& c) {
   TrainingSpec& t = c.run.training;
   if (t.schedule.empty()) {
@@ -148,6 +163,7 @@ void derive(Checking& c) {
   derive_batch(c);
   derive_zero_group(c);
   derive_training(c);
+  warn_sharding(c);
 }
 
 }  // namespace shardsim

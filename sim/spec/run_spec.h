@@ -61,6 +61,7 @@ enum class AttentionKind { flash, unfused };
 enum class Recompute { none, selective, full };
 enum class RecomputeModule { core_attn, mlp, layernorm, moe_act, mla_up_proj, moe };
 enum class RecomputeMethod { uniform, block };
+enum class GradSync { step, micro_batch };
 
 struct OverlapSpec {
   bool grad_reduce = true;   // gradient buckets reduced beside the last micro batch's backward
@@ -84,7 +85,9 @@ struct TrainingSpec {
   std::int64_t recompute_layers = 1;  // uniform: layers per checkpoint; block: layers per chunk
   std::string schedule;               // a name of workload/schedules' table; default by vpp
   bool p2p_scatter_gather = false;
-  std::optional<Bytes> grad_bucket;  // none = Megatron's rule, see workload
+  std::optional<Bytes> grad_bucket;   // none = Megatron's rule, see workload
+  std::optional<GradSync> grad_sync;  // none = micro_batch under ZeRO 2 and 3, else step
+  bool reshard_after_forward = true;  // ZeRO 3: weights gathered for forward are dropped after it
   bool pad_vocab = true;
   double overlap_slowdown = 0.0;
   Bytes memory_reserve{std::int64_t{2} << 30};

@@ -73,6 +73,17 @@ void add_pipeline(Keys& keys) {
                   [](T& t, const Parsed& v) { t.memory_reserve = Bytes{v.integer}; }});
 }
 
+void add_sharding(Keys& keys) {
+  keys.push_back(
+      {{"grad_sync", choice({"step", "micro_batch"}), derived("micro_batch under ZeRO 2 and 3"),
+        "when gradients are reduced: once a step, or after each micro batch's backward"},
+       [](T& t, const Parsed& v) { t.grad_sync = static_cast<GradSync>(v.choice); }});
+  keys.push_back(
+      {{"reshard_after_forward", boolean(), by_default("true"),
+        "ZeRO 3: drop gathered weights after forward and gather them again for backward"},
+       [](T& t, const Parsed& v) { t.reshard_after_forward = v.boolean; }});
+}
+
 void add_overlap(Keys& keys) {
   keys.push_back({{"overlap", object(), by_default("{}"), "what runs beside compute"}, {}});
   keys.push_back({{"overlap.grad_reduce", boolean(), by_default("true"),
@@ -127,6 +138,7 @@ const std::vector<Key<TrainingSpec>>& training_keys() {
     add_numerics(keys);
     add_recompute(keys);
     add_pipeline(keys);
+    add_sharding(keys);
     add_overlap(keys);
     return keys;
   }();

@@ -42,14 +42,6 @@ std::vector<Later> layout_and_training() {
       {"parallel.cp", above_one, "context parallelism", "use 1"},
       {"parallel.ep", above_one, "expert parallelism", "use 1"},
       {"parallel.etp", above_one, "expert tensor parallelism", "use 1"},
-      {"parallel.zero", above_one, "ZeRO above stage 1", "use 0 or 1"},
-      {"parallel.zero_group",
-       [](const RunSpec& run, const JsonValue&) {
-         const std::int64_t all = run.parallel.dp * run.parallel.cp;
-         return run.parallel.zero == 1 && run.parallel.zero_group < all &&
-                all % run.parallel.zero_group == 0;
-       },
-       "sharding over a part of the data parallel ranks", "use dp x cp, or leave it out"},
       {"parallel.layout", has_text, "the layout string", "use layers_per_stage"},
       {"training.precision",
        [](const RunSpec&, const JsonValue& value) {
@@ -109,9 +101,6 @@ std::vector<Later> collectives_and_the_rest() {
       {"perturbations.*.jitter", always, "jitter", "leave it out"},
       {"plan.tokens", always, "a plan of the whole training", "leave it out"},
       {"plan.gpu_hour_cost", always, "a plan of the whole training", "leave it out"},
-      {"stack.kernels",
-       [](const RunSpec&, const JsonValue& value) { return value.text != "fused"; },
-       "a stack of eager kernels", R"(use "fused", and elementwise_factor for their traffic)"},
   };
 }
 

@@ -60,7 +60,7 @@ class Builder {
   [[nodiscard]] Program take() { return std::move(tables_.program); }
 
  private:
-  std::int32_t chunk_template(PassKind kind, const Chunk& chunk, bool synchronised);
+  std::int32_t chunk_template(PassKind kind, const Chunk& chunk, PassSync sync);
   std::int32_t add(PassTemplate made);
 
   const RunSpec& run_;
@@ -74,15 +74,15 @@ std::int32_t Builder::add(PassTemplate made) {
   return count(tables_.program.templates) - 1;
 }
 
-std::int32_t Builder::chunk_template(PassKind kind, const Chunk& chunk, bool synchronised) {
-  const std::string key = pass_name(kind, chunk, synchronised);
+std::int32_t Builder::chunk_template(PassKind kind, const Chunk& chunk, PassSync sync) {
+  const std::string key = pass_name(kind, chunk, sync);
   const auto found = template_of_name_.find(key);
   if (found != template_of_name_.end()) {
     return found->second;
   }
   const std::int32_t index =
-      add(kind == PassKind::forward ? forward_pass(run_, chains_, chunk, synchronised, tables_)
-                                    : backward_pass(run_, chains_, chunk, synchronised, tables_));
+      add(kind == PassKind::forward ? forward_pass(run_, chains_, chunk, sync, tables_)
+                                    : backward_pass(run_, chains_, chunk, sync, tables_));
   template_of_name_.emplace(key, index);
   return index;
 }
@@ -95,26 +95,15 @@ RankProgram Builder::stage(const std::vector<Chunk>& chunks) {
   }
   result.memory = static_memory(run_, result.parameters);
   const std::vector<ScheduledPass> order = passes_of_stage(run_, chunks);
-  std::vector<std::int32_t> forwards_left(chunks.size(), 0);
-  std::vector<std::int32_t> backwards_left(chunks.size(), 0);
+  std::vector<SyncedPass> synced;
   for (const ScheduledPass& pass : order) {
-    at(pass.kind == PassKind::forward ? forwards_left : backwards_left, pass.chunk) += 1;
+    synced.push_back({pass.kind, pass.chunk, pass.kind == PassKind::backward});
   }
-  const std::vector<std::int32_t> forwards = forwards_left;
-  for (const ScheduledPass& pass : order) {
-    const Chunk& chunk = at(chunks, pass.chunk);
-    bool synchronised = false;
-    if (pass.kind == PassKind::forward) {
-      std::int32_t& left = at(forwards_left, pass.chunk);
-      synchronised = left == at(forwards, pass.chunk) && gathers_beside_forward(run_);
-      --left;
-    } else {
-      std::int32_t& left = at(backwards_left, pass.chunk);
-      --left;
-      synchronised = left == 0 && reduces_beside_backward(run_);
-    }
+  const std::vector<PassSync> plan = plan_data_sync(run_, synced);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const ScheduledPass& pass = order[i];
     result.passes.push_back(
-        {chunk_template(pass.kind, chunk, synchronised), pass.micro_batch, pass.chunk});
+        {chunk_template(pass.kind, at(chunks, pass.chunk), plan[i]), pass.micro_batch, pass.chunk});
   }
   result.passes.push_back({add(step_end_pass(run_, chains_, chunks, tables_)), -1, 0});
   return result;

@@ -11,8 +11,8 @@ namespace shardsim {
 namespace {
 
 SlotKey slot_key(const Communication& c) {
-  return {c.group, c.stage_offset, c.group == 0 ? c.primitive : Primitive::none, c.end_stages_only,
-          c.neighbours};
+  return {c.group,           c.stage_offset, c.group == 0 ? c.primitive : Primitive::none,
+          c.end_stages_only, c.neighbours,   c.strided};
 }
 
 // The slot that the partner of a slot uses: its own for collectives, the other end for send/recv.

@@ -20,6 +20,7 @@ struct SlotKey {
   Primitive end = Primitive::none;  // send or recv; none for collectives
   bool end_stages_only = false;
   std::int32_t neighbours = 0;
+  std::int32_t strided = 0;
   auto operator<=>(const SlotKey&) const = default;
 };
 

@@ -10,6 +10,7 @@
 #include "workload/gradient_sync.h"
 #include "workload/operator_steps.h"
 #include "workload/pass_builder.h"
+#include "workload/sharded_units.h"
 
 namespace shardsim {
 
@@ -33,12 +34,11 @@ struct Chunk {  // one model chunk on its stage
 [[nodiscard]] GradientUnits gradient_units(const ModelChains& chains, const Chunk& chunk);
 [[nodiscard]] std::int64_t chunk_parameters(const ModelChains& chains, const Chunk& chunk);
 
-// `gathered`: ZeRO's parameters are gathered beside this pass; `reduced`: gradients are reduced.
 [[nodiscard]] PassTemplate forward_pass(const RunSpec& run, const ModelChains& chains,
-                                        const Chunk& chunk, bool gathered, ProgramTables& tables);
+                                        const Chunk& chunk, PassSync sync, ProgramTables& tables);
 [[nodiscard]] PassTemplate backward_pass(const RunSpec& run, const ModelChains& chains,
-                                         const Chunk& chunk, bool reduced, ProgramTables& tables);
+                                         const Chunk& chunk, PassSync sync, ProgramTables& tables);
 // What distinguishes the templates of two chunks; equal texts mean equal templates.
-[[nodiscard]] std::string pass_name(PassKind kind, const Chunk& chunk, bool synchronised);
+[[nodiscard]] std::string pass_name(PassKind kind, const Chunk& chunk, PassSync sync);
 
 }  // namespace shardsim

@@ -34,7 +34,8 @@ std::string communication_text(const Communication& c) {
   const std::string whom = c.group == 0
                                ? fmt::format("stage {:+d}", c.stage_offset)
                                : group_name(c.group) + (c.end_stages_only ? " end stages" : "") +
-                                     (c.neighbours > 0 ? fmt::format(" by {}", c.neighbours) : "");
+                                     (c.neighbours > 0 ? fmt::format(" by {}", c.neighbours) : "") +
+                                     (c.strided > 0 ? fmt::format(" every {}", c.strided) : "");
   return fmt::format("{} {} {} B {}", name(c.primitive), whom, c.bytes.value(), name(c.dtype));
 }
 

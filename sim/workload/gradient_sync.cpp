@@ -3,24 +3,10 @@
 #include <algorithm>
 
 #include "base/errors.h"
-#include "sharding/derive.h"
 
 namespace shardsim {
 
-AxisSet data_group(const RunSpec& run) {
-  AxisSet group = 0;
-  for (const Axis axis : {Axis::cp, Axis::dp}) {
-    if (axis_size(run.parallel, axis) > 1) {
-      group = static_cast<AxisSet>(group | axis_set(axis));
-    }
-  }
-  return group;
-}
-
-std::int64_t data_ranks(const RunSpec& run) { return run.parallel.dp * run.parallel.cp; }
-
-std::optional<std::int64_t> bucket_limit(const RunSpec& run, std::int32_t stage,
-                                         std::int32_t chunk) {
+std::optional<std::int64_t> bucket_limit(const RunSpec& run, bool first) {
   if (!run.training.overlap.grad_reduce) {
     return std::nullopt;
   }
@@ -28,7 +14,7 @@ std::optional<std::int64_t> bucket_limit(const RunSpec& run, std::int32_t stage,
     return std::max<std::int64_t>(
         1, run.training.grad_bucket->value() / element_bytes(run.training.grad_dtype));
   }
-  if (stage > 0 || chunk > 0) {
+  if (!first && !reduces_each_micro_batch(run)) {
     return std::nullopt;
   }
   return std::max<std::int64_t>(40'000'000, 1'000'000 * data_ranks(run));
@@ -56,32 +42,35 @@ Buckets fill_buckets(const GradientUnits& units, std::optional<std::int64_t> lim
   return buckets;
 }
 
-Communication gradient_reduce(const RunSpec& run, std::int64_t parameters) {
-  return {.primitive = run.parallel.zero >= 1 ? Primitive::reduce_scatter : Primitive::all_reduce,
-          .group = data_group(run),
-          .bytes = Bytes{checked_mul(parameters, element_bytes(run.training.grad_dtype))},
-          .dtype = run.training.grad_dtype,
-          .trigger = "gradients"};
-}
-
-Communication parameter_gather(const RunSpec& run, std::int64_t parameters) {
-  return {.primitive = Primitive::all_gather,
-          .group = data_group(run),
-          .bytes = Bytes{checked_mul(parameters, element_bytes(run.training.param_dtype))},
-          .dtype = run.training.param_dtype,
-          .trigger = "parameters"};
-}
-
 void GradientSync::ready(PassBuilder& pass) {
   SHARDSIM_CHECK(unit_ < buckets_.bucket_of_unit.size(), "more gradients than weights");
   const std::int32_t bucket = buckets_.bucket_of_unit[unit_];
   ++unit_;
-  const bool last =
-      unit_ == buckets_.bucket_of_unit.size() || buckets_.bucket_of_unit[unit_] != bucket;
   const std::int64_t parameters = at(buckets_.parameters, bucket);
-  if (last && parameters > 0) {
-    pass.communicate_freely(Stream::dp, Category::dp, gradient_reduce(run_, parameters),
-                            {pass.last_compute()});
+  if (parameters == 0) {
+    return;
+  }
+  const std::vector<Communication> sums = gradient_reduce(run_, parameters);
+  const bool held = reduces_each_micro_batch(run_);  // else gradients are there all the step long
+  if (held && bucket != held_) {
+    pass.take(sums.front().bytes, pass.last_compute());
+    held_ = bucket;
+  }
+  if (unit_ < buckets_.bucket_of_unit.size() && buckets_.bucket_of_unit[unit_] == bucket) {
+    return;
+  }
+  std::int32_t op = -1;
+  for (const Communication& sum : sums) {
+    op = pass.communicate_freely(Stream::dp, Category::dp, sum, {pass.last_compute()});
+  }
+  if (held) {
+    pass.give(sums.front().bytes, op);
+  }
+}
+
+void GradientSync::done(PassBuilder& pass) {
+  if (!run_.training.overlap.grad_reduce) {
+    pass.host(Stream::compute, "gradients reduced", 0, mask(Stream::dp));
   }
 }
 

@@ -1,17 +1,18 @@
-// Data-parallel synchronisation: gradients reduced bucket by bucket, ZeRO's parameters gathered.
+// Data-parallel synchronisation by bucket: gradients reduced, parameters of ZeRO 1 and 2 gathered.
 //
 // Weights fill buckets in backward order, an operator's weights together; a bucket is closed once
 // it holds `limit` parameters. Limits as in Megatron (megatron/core/distributed/
-// distributed_data_parallel.py): max(40 M, 1 M * dp * cp) parameters in the first chunk of the
-// first stage, one bucket per chunk elsewhere and where nothing overlaps; a bucket size that the
-// user states holds everywhere.
-//   ZeRO 0: all_reduce of gradients; ZeRO 1: reduce_scatter of gradients, all_gather of parameters
+// distributed_data_parallel.py): max(40 M, 1 M * dp * cp) parameters in the chunk that has the
+// embedding, one bucket per chunk elsewhere and where nothing overlaps; a bucket size that the user
+// states holds everywhere. Gradients that are reduced after each micro batch fill buckets of that
+// size everywhere, for a bucket is all that is held of them.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "workload/data_sync.h"
 #include "workload/pass_builder.h"
 
 namespace shardsim {
@@ -24,27 +25,22 @@ struct Buckets {
   std::vector<std::int64_t> parameters;  // per bucket
 };
 
-[[nodiscard]] AxisSet data_group(const RunSpec& run);  // dp and cp, those larger than 1
-[[nodiscard]] std::int64_t data_ranks(const RunSpec& run);
-
-// Parameters that close a bucket of this chunk; none = never.
-[[nodiscard]] std::optional<std::int64_t> bucket_limit(const RunSpec& run, std::int32_t stage,
-                                                       std::int32_t chunk);
+// Parameters that close a bucket of a chunk; none = never. `first`: it has the embedding.
+[[nodiscard]] std::optional<std::int64_t> bucket_limit(const RunSpec& run, bool first);
 [[nodiscard]] Buckets fill_buckets(const GradientUnits& units, std::optional<std::int64_t> limit);
-
-[[nodiscard]] Communication gradient_reduce(const RunSpec& run, std::int64_t parameters);
-[[nodiscard]] Communication parameter_gather(const RunSpec& run, std::int64_t parameters);
 
 // Walks the units of a chunk in backward order and reduces each bucket beside what follows.
 class GradientSync {
  public:
   GradientSync(const RunSpec& run, const Buckets& buckets) : run_(run), buckets_(buckets) {}
   void ready(PassBuilder& pass);  // the next unit's gradients are complete
+  void done(PassBuilder& pass);   // all are; without overlap compute waits for the reductions
 
  private:
   const RunSpec& run_;
   const Buckets& buckets_;
   std::size_t unit_ = 0;
+  std::int32_t held_ = -1;  // bucket that memory is taken for
 };
 
 // Gathers all buckets beside forward, first needed first; operators wait for theirs.

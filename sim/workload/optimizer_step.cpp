@@ -15,6 +15,10 @@ namespace {
 // moment of 4 bytes less.
 constexpr std::int64_t kAdamBytesPerParameter = 80;
 constexpr std::int64_t kSgdBytesPerParameter = 72;
+// fp32 weights have no second copy: read weight, gradient and two moments, write all but the
+// gradient (28 B), read for the norm and scaled before (12 B).
+constexpr std::int64_t kAdamBytesPerFp32Parameter = 40;
+constexpr std::int64_t kSgdBytesPerFp32Parameter = 32;
 
 constexpr StreamMask kEverything = static_cast<StreamMask>((1U << kStreamCount) - 1);
 
@@ -44,10 +48,17 @@ AxisSet norm_group(const RunSpec& run) {
 void reduce_gradients(const RunSpec& run, const ModelChains& chains,
                       const std::vector<Chunk>& chunks, PassBuilder& pass) {
   for (const Chunk& chunk : chunks) {
-    pass.communicate(Stream::dp, Category::dp,
-                     gradient_reduce(run, chunk_parameters(chains, chunk)), {},
-                     mask(Stream::compute));
+    for (const Communication& sum : gradient_reduce(run, chunk_parameters(chains, chunk))) {
+      pass.communicate(Stream::dp, Category::dp, sum, {}, mask(Stream::compute));
+    }
   }
+}
+
+// Of gradients that are summed after the data-parallel reduction: the rank's shard of them.
+Bytes gradient_bytes(const RunSpec& run, std::int64_t parameters) {
+  const std::int64_t shards = gradient_shards(run);
+  return Bytes{
+      checked_mul((parameters + shards - 1) / shards, element_bytes(run.training.grad_dtype))};
 }
 
 void sum_replicated(const RunSpec& run, const std::vector<Chunk>& chunks, PassBuilder& pass) {
@@ -55,12 +66,11 @@ void sum_replicated(const RunSpec& run, const std::vector<Chunk>& chunks, PassBu
   if (parameters == 0) {
     return;
   }
-  const Communication sum{
-      .primitive = Primitive::all_reduce,
-      .group = axis_set(Axis::tp),
-      .bytes = Bytes{checked_mul(parameters, element_bytes(run.training.grad_dtype))},
-      .dtype = run.training.grad_dtype,
-      .trigger = "replicated gradients"};
+  const Communication sum{.primitive = Primitive::all_reduce,
+                          .group = axis_set(Axis::tp),
+                          .bytes = gradient_bytes(run, parameters),
+                          .dtype = run.training.grad_dtype,
+                          .trigger = "replicated gradients"};
   pass.communicate(Stream::tp, Category::tp, sum, {}, mask(Stream::dp));
 }
 
@@ -85,8 +95,7 @@ void sum_shared_heads(const RunSpec& run, const std::vector<Chunk>& chunks, Pass
   }
   const Communication sum{.primitive = Primitive::all_reduce,
                           .group = axis_set(Axis::tp),
-                          .bytes = Bytes{checked_mul(checked_mul(per_layer, layers),
-                                                     element_bytes(run.training.grad_dtype))},
+                          .bytes = gradient_bytes(run, checked_mul(per_layer, layers)),
                           .dtype = run.training.grad_dtype,
                           .trigger = "shared KV heads",
                           .neighbours = static_cast<std::int32_t>(sharers)};
@@ -101,8 +110,7 @@ void sum_tied_embeddings(const RunSpec& run, const std::vector<Chunk>& chunks, P
   const Tensor table = operator_weights(run, OperatorKind::embedding).front();
   const Communication sum{.primitive = Primitive::all_reduce,
                           .group = axis_set(Axis::pp),
-                          .bytes = Bytes{checked_mul(local_elements(run, table),
-                                                     element_bytes(run.training.grad_dtype))},
+                          .bytes = gradient_bytes(run, local_elements(run, table)),
                           .dtype = run.training.grad_dtype,
                           .trigger = "tied embeddings",
                           .end_stages_only = true};
@@ -126,10 +134,11 @@ void update(const RunSpec& run, std::int64_t parameters, PassBuilder& pass) {
   const std::int64_t held =
       run.parallel.zero >= 1 ? (parameters + run.parallel.zero_group - 1) / run.parallel.zero_group
                              : parameters;
+  const bool fp32 = run.training.param_dtype == Precision::fp32;
+  const std::int64_t adam = fp32 ? kAdamBytesPerFp32Parameter : kAdamBytesPerParameter;
+  const std::int64_t sgd = fp32 ? kSgdBytesPerFp32Parameter : kSgdBytesPerParameter;
   KernelShape shape{.kind = KernelKind::memory, .precision = Precision::fp32};
-  shape.bytes =
-      Bytes{checked_mul(held, run.training.optimizer == Optimizer::adam ? kAdamBytesPerParameter
-                                                                        : kSgdBytesPerParameter)};
+  shape.bytes = Bytes{checked_mul(held, run.training.optimizer == Optimizer::adam ? adam : sgd)};
   shape.elementwise = true;
   pass.kernel("optimizer", shape, Category::optimizer);
 }
@@ -138,7 +147,7 @@ void gather_parameters(const RunSpec& run, const ModelChains& chains,
                        const std::vector<Chunk>& chunks, PassBuilder& pass) {
   for (const Chunk& chunk : chunks) {
     const Buckets buckets =
-        fill_buckets(gradient_units(chains, chunk), bucket_limit(run, chunk.stage, chunk.chunk));
+        fill_buckets(gradient_units(chains, chunk), bucket_limit(run, chunk.first));
     for (std::size_t i = buckets.parameters.size(); i-- > 0;) {
       pass.communicate(Stream::dp, Category::dp, parameter_gather(run, buckets.parameters[i]));
     }
@@ -159,18 +168,6 @@ std::int64_t tp_partial_parameters(const RunSpec& run, const std::vector<Chunk>&
     sum += chunk.last ? partial_in(run, head_operators()) : 0;
   }
   return sum;
-}
-
-bool gathers_parameters(const RunSpec& run) {
-  return run.parallel.zero >= 1 && data_ranks(run) > 1;
-}
-
-bool gathers_beside_forward(const RunSpec& run) {
-  return gathers_parameters(run) && run.training.overlap.param_gather;
-}
-
-bool reduces_beside_backward(const RunSpec& run) {
-  return data_ranks(run) > 1 && run.training.overlap.grad_reduce;
 }
 
 PassTemplate step_end_pass(const RunSpec& run, const ModelChains& chains,

@@ -15,9 +15,4 @@ namespace shardsim {
 [[nodiscard]] std::int64_t tp_partial_parameters(const RunSpec& run,
                                                  const std::vector<Chunk>& chunks);
 
-// Whether ZeRO's parameters are gathered at all, and whether beside the first forward.
-[[nodiscard]] bool gathers_parameters(const RunSpec& run);
-[[nodiscard]] bool gathers_beside_forward(const RunSpec& run);
-[[nodiscard]] bool reduces_beside_backward(const RunSpec& run);
-
 }  // namespace shardsim

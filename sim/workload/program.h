@@ -74,6 +74,9 @@ struct Communication {
   // Above 0: the group falls into runs of this many neighbouring members, each of which does the
   // collective by itself (the ranks that share a KV head, group = tp).
   std::int32_t neighbours = 0;
+  // Above 0: each strided-th member of the group, and those alone, do it among themselves (the
+  // copies of one shard, where a part of the data-parallel group shares the state).
+  std::int32_t strided = 0;
   bool operator==(const Communication&) const = default;
 };
 

@@ -38,10 +38,6 @@ void refuse_parallel(const RunSpec& run, Refusals& refuse) {
   refuse.when(p.cp > 1, "/parallel/cp", "context parallelism", "use 1");
   refuse.when(p.ep > 1, "/parallel/ep", "expert parallelism", "use 1");
   refuse.when(p.etp > 1 && run.model.moe, "/parallel/etp", "expert tensor parallelism", "use 1");
-  refuse.when(p.zero > 1, "/parallel/zero", fmt::format("ZeRO stage {}", p.zero), "use 0 or 1");
-  refuse.when(p.zero == 1 && p.zero_group != p.dp * p.cp, "/parallel/zero_group",
-              "sharding the optimizer over a part of the data-parallel ranks",
-              fmt::format("use {}", p.dp * p.cp));
 }
 
 void refuse_training(const RunSpec& run, Refusals& refuse) {

@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -84,15 +85,22 @@ inline void vary_training(RunSpec& run) {
   run.stack.p2p = pick(std::vector{P2pStyle::blocking, P2pStyle::overlapped});
 }
 
-// A dense transformer job of at most 32 GPUs with everything that overlaps and contends.
+// How ZeRO shares and when it moves: over all ranks or a part, kept or gathered again.
+inline void choose_sharding(RunSpec& run) {
+  run.parallel.zero_group = pick(std::vector{run.parallel.dp, (run.parallel.dp + 1) / 2});
+  run.training.reshard_after_forward = *rc::gen::arbitrary<bool>();
+  run.training.grad_sync = pick(std::vector<std::optional<GradSync>>{std::nullopt, GradSync::step});
+}
+
+// A dense transformer job of at most 64 GPUs with everything that overlaps and contends.
 inline RunSpec random_run() {
   jobs::Layout layout;
   layout.tp = pick(std::vector{1, 2, 4});
   layout.pp = pick(std::vector{1, 2, 4});
-  layout.dp = pick(std::vector{1, 2});
+  layout.dp = pick(std::vector{1, 2, 4});
   layout.sp = layout.tp > 1 && *rc::gen::arbitrary<bool>();
   layout.vpp = layout.pp > 1 ? pick(std::vector{1, 2}) : 1;
-  layout.zero = pick(std::vector{0, 1});
+  layout.zero = pick(std::vector{0, 1, 2, 3});
   layout.micro_batches = layout.pp * pick(std::vector{1, 2});
   layout.sequence = 512;
   const bool gpt = *rc::gen::arbitrary<bool>();
@@ -102,6 +110,7 @@ inline RunSpec random_run() {
   run.nodes = (run.gpus + run.cluster.node.gpus - 1) / run.cluster.node.gpus;
   run.parallel.order = random_order();
   vary_training(run);
+  choose_sharding(run);
   run.training.overlap_slowdown = pick(std::vector{0.0, 0.3});
   return run;
 }

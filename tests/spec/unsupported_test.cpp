@@ -19,8 +19,6 @@ TEST_CASE("unsupported: features of runs") {
         "--set:/parallel/cp: 2: context parallelism is not available in this version; use 1");
   CHECK(refusal({"parallel.ep=8"}) ==
         "--set:/parallel/ep: 8: expert parallelism is not available in this version; use 1");
-  CHECK(refusal({"parallel.zero=3"}) ==
-        "--set:/parallel/zero: 3: ZeRO above stage 1 is not available in this version; use 0 or 1");
   CHECK(refusal({"parallel.layout=Et*2|t*2L"}) ==
         "--set:/parallel/layout: \"Et*2|t*2L\": the layout string is not available in this "
         "version; use layers_per_stage");
@@ -50,15 +48,9 @@ TEST_CASE("unsupported: features of runs") {
   CHECK(refusal({"perturbations=[{\"jitter\": 0.02, \"seed\": 1}]"}) ==
         "--set:/perturbations/0/jitter: 0.02: jitter is not available in this version; leave it "
         "out");
-  CHECK(refusal({"parallel.zero=1", "parallel.zero_group=4"}) ==
-        "--set:/parallel/zero_group: 4: sharding over a part of the data parallel ranks is not "
-        "available in this version; use dp x cp, or leave it out");
   CHECK(refusal({"plan.tokens=15 T"}) ==
         "--set:/plan/tokens: \"15 T\": a plan of the whole training is not available in this "
         "version; leave it out");
-  CHECK(refusal({"stack.kernels=eager"}) ==
-        "--set:/stack/kernels: \"eager\": a stack of eager kernels is not available in this "
-        "version; use \"fused\", and elementwise_factor for their traffic");
   CHECK(refusal({"collectives.send_recv.algorithm=ring"}) ==
         "--set:/collectives/send_recv/algorithm: \"ring\": a choice of algorithm for this "
         "primitive is not available in this version; use \"auto\"");

@@ -6,7 +6,7 @@ using namespace shardsim;
 using namespace shardsim::programs;
 
 TEST_CASE("program: what is not implemented is refused by name, all at once") {
-  RunSpec run = jobs::job(jobs::llama3_8b(), {.tp = 16, .zero = 2});
+  RunSpec run = jobs::job(jobs::llama3_8b(), {.tp = 16});
   run.parallel.cp = 2;
   run.model.moe = MoeSpec{};
   run.training.precision = Precision::fp8;
@@ -14,14 +14,12 @@ TEST_CASE("program: what is not implemented is refused by name, all at once") {
     (void)build_program(run, RankGrid(run.parallel));
     FAIL("must throw");
   } catch (const ConfigError& error) {
-    REQUIRE(error.problems().size() == 4);
+    REQUIRE(error.problems().size() == 3);
     CHECK(to_text(error.problems()[0]) ==
           "job.json:/model/moe: a mixture of experts is not implemented yet; use a dense model");
     CHECK(to_text(error.problems()[1]) ==
           "job.json:/parallel/cp: context parallelism is not implemented yet; use 1");
-    CHECK(to_text(error.problems()[2]) ==
-          "job.json:/parallel/zero: ZeRO stage 2 is not implemented yet; use 0 or 1");
-    CHECK(error.problems()[3].pointer == "/training/precision");
+    CHECK(error.problems()[2].pointer == "/training/precision");
   }
 }
 
