@@ -5,6 +5,11 @@
 #include "base/errors.h"
 
 namespace shardsim {
+namespace {
+
+const std::string kUnreduced = "gradients to be reduced";
+
+}  // namespace
 
 std::optional<std::int64_t> bucket_limit(const RunSpec& run, bool first) {
   if (!run.training.overlap.grad_reduce) {
@@ -53,7 +58,7 @@ void GradientSync::ready(PassBuilder& pass) {
   const std::vector<Communication> sums = gradient_reduce(run_, parameters);
   const bool held = reduces_each_micro_batch(run_);  // else gradients are there all the step long
   if (held && bucket != held_) {
-    pass.take(sums.front().bytes, pass.last_compute());
+    pass.take(sums.front().bytes, pass.last_compute(), kUnreduced);
     held_ = bucket;
   }
   if (unit_ < buckets_.bucket_of_unit.size() && buckets_.bucket_of_unit[unit_] == bucket) {
@@ -64,7 +69,7 @@ void GradientSync::ready(PassBuilder& pass) {
     op = pass.communicate_freely(Stream::dp, Category::dp, sum, {pass.last_compute()});
   }
   if (held) {
-    pass.give(sums.front().bytes, op);
+    pass.give(sums.front().bytes, op, kUnreduced);
   }
 }
 

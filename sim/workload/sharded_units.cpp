@@ -6,6 +6,12 @@
 #include "base/ids.h"
 
 namespace shardsim {
+namespace {
+
+const std::string kGathered = "gathered weights";
+const std::string kUnreduced = "gradients to be reduced";
+
+}  // namespace
 
 ShardedUnits::ShardedUnits(const RunSpec& run, std::vector<std::int64_t> parameters,
                            std::vector<UnitSegment> segments, PassSync sync)
@@ -32,7 +38,7 @@ void ShardedUnits::gather(Unit& unit, const std::vector<std::int32_t>& deps, Str
                           PassBuilder& pass) {
   const Communication communication = parameter_gather(run_, unit.parameters);
   unit.gather = pass.communicate_freely(Stream::dp, Category::dp, communication, deps, join);
-  pass.take(communication.bytes, unit.gather);
+  pass.take(communication.bytes, unit.gather, kGathered);
 }
 
 void ShardedUnits::begin(PassBuilder& pass) {
@@ -91,7 +97,7 @@ void ShardedUnits::enter(PassBuilder& pass) {
   for (const std::int32_t index : segments_[next_].units) {
     Unit& unit = at(units_, index);
     if (!unit.has_gradients) {
-      pass.take(gradient_reduce(run_, unit.parameters).front().bytes, pass.next_op());
+      pass.take(gradient_reduce(run_, unit.parameters).front().bytes, pass.next_op(), kUnreduced);
       unit.has_gradients = true;
     }
   }
@@ -103,7 +109,7 @@ void ShardedUnits::reduce(const Unit& unit, PassBuilder& pass) {
     op = pass.communicate_freely(Stream::dp, Category::dp, sum, {pass.last_compute()});
   }
   if (unit.has_gradients) {
-    pass.give(gradient_reduce(run_, unit.parameters).front().bytes, op);
+    pass.give(gradient_reduce(run_, unit.parameters).front().bytes, op, kUnreduced);
   }
   if (!run_.training.overlap.grad_reduce) {
     pass.wait(op);
@@ -121,7 +127,7 @@ void ShardedUnits::leave(PassBuilder& pass) {
       continue;
     }
     if (sync_.releases && unit.last_use == next_) {
-      pass.give(parameter_gather(run_, unit.parameters).bytes, pass.last_compute());
+      pass.give(parameter_gather(run_, unit.parameters).bytes, pass.last_compute(), kGathered);
     }
     if (sync_.reduces && segment.gradients && unit.last_gradients == next_) {
       reduce(unit, pass);
