@@ -45,8 +45,8 @@ build_target() {
     say "configuring ($preset)"
     (cd "$project" && cmake --preset "$preset") >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
   fi
-  if ! ninja -C "$folder" -n "$@" 2>/dev/null | grep -q 'no work to do'; then
-    say "building $* ($preset)"
-    ninja -C "$folder" "$@" >"$log" 2>&1 || { tail -n 60 "$log" >&2; exit 1; }
+  if ninja -C "$folder" -n "$@" 2>/dev/null | grep -qE 'Building|Linking'; then
+    say "building $* ($preset); the first time takes minutes"
   fi
+  ninja -C "$folder" "$@" >"$log" 2>&1 || { tail -n 60 "$log" >&2; exit 1; }
 }

@@ -59,11 +59,13 @@ double recomputed_flops_per_token(const RunSpec& run, double model_flops) {
   SHARDSIM_CHECK(false, "unknown recomputation");
 }
 
-// The dense bf16 peak, or the one of the precision when it is fp16 and the GPU states it.
+// The dense bf16 peak; the fp16 one of an fp16 run, and of a GPU without bf16 the run's own.
 Precision peak_precision(const RunSpec& run) {
-  const bool fp16 =
-      run.training.precision == Precision::fp16 && run.cluster.gpu.peak.contains(Precision::fp16);
-  return fp16 ? Precision::fp16 : Precision::bf16;
+  const auto& peaks = run.cluster.gpu.peak;
+  if (run.training.precision == Precision::fp16 && peaks.contains(Precision::fp16)) {
+    return Precision::fp16;
+  }
+  return peaks.contains(Precision::bf16) ? Precision::bf16 : run.training.precision;
 }
 
 }  // namespace
@@ -73,7 +75,8 @@ Rates rates(const RunSpec& run, double step_s) {
   const FlopsConvention& convention = default_flops_convention();
   const Precision precision = peak_precision(run);
   const auto peak = run.cluster.gpu.peak.find(precision);
-  SHARDSIM_CHECK(peak != run.cluster.gpu.peak.end(), "the GPU states no bf16 peak");
+  SHARDSIM_CHECK(peak != run.cluster.gpu.peak.end(),
+                 "the GPU states no peak of the precision that it computes in");
   const auto gpus = static_cast<double>(run.gpus);
 
   Rates result;

@@ -17,8 +17,9 @@
 // below multiples of 8 (the same guide): x 1.25 for an unbatched GEMM with a dimension that is no
 // multiple of 64, x 4 with one that is no multiple of 8. The factors are assumed.
 //
-// Floor: operands and result through HBM once, and `shape.bytes` with them (the fp32 gradient that
-// a fused weight-gradient GEMM reads and writes), at bandwidth * bandwidth_fraction.
+// Floor: operands and result through HBM once, at bandwidth * bandwidth_fraction. On top, whichever
+// of the two sets the time: `shape.bytes` (the fp32 gradient that a weight-gradient GEMM or the
+// kernel after it reads and writes), at the same rate.
 //
 // Flash attention: FLOP / (peak * fraction * s / (s + sequence_half)); FLOPs halve under the causal
 // mask, backward has 2.5 times forward's (arXiv 2307.08691 section 4.1), one fraction for each.
@@ -137,9 +138,12 @@ constexpr std::array<Tile, 6> kTiles = {{{256, 128, 1.00},
   const auto k = static_cast<double>(shape.k);
   const double in = operand_bytes(shape.precision);
   const double out = std::max(in, 2.0);  // low-precision GEMMs write bf16
-  const double traffic = static_cast<double>(shape.batch) * ((m * k + k * n) * in + m * n * out) +
-                         static_cast<double>(shape.bytes.value());
-  return std::max(math * alignment_penalty(shape), traffic / sustained_bandwidth(gpu));
+  const double traffic = static_cast<double>(shape.batch) * ((m * k + k * n) * in + m * n * out);
+  const double bandwidth = sustained_bandwidth(gpu);
+  // What a GEMM moves beside its operands is not hidden under its math: the epilogue that adds to a
+  // weight's gradient starts when the products are done.
+  return std::max(math * alignment_penalty(shape), traffic / bandwidth) +
+         static_cast<double>(shape.bytes.value()) / bandwidth;
 }
 
 [[nodiscard]] double flash_time(const KernelShape& shape, const GpuSpec& gpu,

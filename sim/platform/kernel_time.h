@@ -1,6 +1,7 @@
 // How long a kernel of a given shape takes alone on a GPU.
 //
-// time = max(FLOP / (peak * efficiency(shape)), bytes / (bandwidth * efficiency)).
+// time = max(FLOP / (peak * efficiency(shape)), bytes / (bandwidth * efficiency)); what a GEMM adds
+// to a gradient comes on top.
 // GEMM model `tiles` (Ampere, Hopper): tile and wave rounding with a K ramp; `k_ramp`: K ramp only.
 // Formulas, their sources and their errors against published runs are in the .cpp.
 //

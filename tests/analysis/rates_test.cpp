@@ -75,6 +75,14 @@ TEST_CASE("rates: fp16 is measured against the fp16 peak where the GPU states it
   CHECK(rates(run, 1).peak == FlopPerSecond{500e12});
 }
 
+TEST_CASE("rates: a GPU without bf16 is measured against the peak of the run's precision") {
+  RunSpec run = llama3_8b();
+  run.training.precision = Precision::fp32;
+  run.cluster.gpu.peak = {{Precision::fp32, FlopPerSecond{67e12}}};
+  CHECK(rates(run, 1).peak_name == "fp32 dense");
+  CHECK(rates(run, 1).peak == FlopPerSecond{67e12});
+}
+
 TEST_CASE("memory_use: the worst kind of rank of each stage, against what the GPU has") {
   Program program;
   PassTemplate t;

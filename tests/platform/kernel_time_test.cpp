@@ -145,6 +145,13 @@ TEST_CASE("gemm: a thin product is bound by memory, gradient accumulation includ
   CHECK(us(shape, round_gpu()) == Approx(operands / 1e12 * 1e6 + 1e6));
 }
 
+TEST_CASE("gemm: gradient accumulation costs its traffic where math sets the time, too") {
+  KernelShape shape = gemm(8192, 8192, 8192);
+  const double without = us(shape, round_gpu());
+  shape.bytes = Bytes{6 * 8192 * 8192};  // 403 MB at 1 TB/s: 403 us
+  CHECK(us(shape, round_gpu()) == Approx(without + 6.0 * 8192 * 8192 / 1e12 * 1e6));
+}
+
 TEST_CASE("gemm: fp8 operands are one byte, the result two") {
   KernelShape shape = gemm(64, 64, std::int64_t{1} << 26);
   shape.precision = Precision::fp8;
