@@ -38,9 +38,9 @@ class LaneBinder {
   LaneId lane_of(Rank rank, const SlotKey& key) {
     switch (key.kind) {
       case SlotKey::Kind::send:
-        return message_lane(rank, key.stage_offset);
+        return message_lane(rank, key);
       case SlotKey::Kind::recv:
-        return message_lane(job_.grid.stage_neighbour(rank, -key.stage_offset), key.stage_offset);
+        return message_lane(job_.grid.stage_neighbour(rank, -key.stage_offset), key);
       case SlotKey::Kind::collective:
         return collective_lane(rank, key);
       case SlotKey::Kind::ring_send:
@@ -85,11 +85,11 @@ class LaneBinder {
     return count(lowered_.lanes) - 1;
   }
 
-  LaneId message_lane(Rank sender, std::int32_t stage_offset) {
-    const SlotKey key{.kind = SlotKey::Kind::send, .stage_offset = stage_offset};
+  LaneId message_lane(Rank sender, SlotKey key) {
+    key.kind = SlotKey::Kind::send;
     LaneId& lane = made(key, sender);
     if (lane < 0) {
-      const Rank receiver = job_.grid.stage_neighbour(sender, stage_offset);
+      const Rank receiver = job_.grid.stage_neighbour(sender, key.stage_offset);
       routes_.one_way(at(job_.map.gpu_of_rank, sender), at(job_.map.gpu_of_rank, receiver), sum_);
       lane = add_lane(key, sum_, true);
     }

@@ -27,6 +27,11 @@ std::int32_t group_size(const RankGrid& grid, const GroupKey& key) {
                    "a group falls into strided parts of equal size");
     return all / key.strided;
   }
+  if (key.mirrored_stages) {
+    SHARDSIM_CHECK(all == grid.size(Axis::pp) && all % 2 == 0,
+                   "mirrored stages are pairs along pp");
+    return 2;
+  }
   if (!key.end_stages_only) {
     return all;
   }
@@ -38,6 +43,9 @@ std::int32_t parts_of_group(const RankGrid& grid, const GroupKey& key) {
   if (key.strided > 0) {
     return key.strided;
   }
+  if (key.mirrored_stages) {
+    return grid.size(Axis::pp) / 2;
+  }
   return key.neighbours > 0 ? grid.group_size(key.axes) / key.neighbours : 1;
 }
 
@@ -45,6 +53,9 @@ std::int32_t part_of_rank(const RankGrid& grid, Rank rank, const GroupKey& key) 
   const std::int32_t place = grid.place_in_group(rank, key.axes);
   if (key.strided > 0) {
     return place % key.strided;
+  }
+  if (key.mirrored_stages) {
+    return std::min(place, grid.size(Axis::pp) - 1 - place);
   }
   return key.neighbours > 0 ? place / key.neighbours : 0;
 }

@@ -29,8 +29,9 @@ struct GroupShape {
 struct GroupKey {
   AxisSet axes = 0;
   bool end_stages_only = false;
-  std::int32_t neighbours = 0;  // above 0: runs of so many members are groups of their own
-  std::int32_t strided = 0;     // above 0: every so many-th member together
+  std::int32_t neighbours = 0;   // above 0: runs of so many members are groups of their own
+  std::int32_t strided = 0;      // above 0: every so many-th member together
+  bool mirrored_stages = false;  // pairs of stages i and pp - 1 - i (axes: pp)
   bool operator==(const GroupKey&) const = default;
 };
 

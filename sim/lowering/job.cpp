@@ -126,7 +126,8 @@ LoweringJob make_job(const Program& program, const RunSpec& run, const RankGrid&
             : groups_index(job, {.axes = communication.group,
                                  .end_stages_only = communication.end_stages_only,
                                  .neighbours = communication.neighbours,
-                                 .strided = communication.strided}));
+                                 .strided = communication.strided,
+                                 .mirrored_stages = communication.mirrored_stages}));
   }
   const NominalFabric nominal(run, fabric);
   ShapeFigures figures(job, *nominal.fabric);

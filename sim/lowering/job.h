@@ -47,6 +47,7 @@ struct SlotKey {
   std::int32_t groups = -1;  // into LoweringJob::groups; -1 for send and recv
   Part part = Part::ring;
   std::int32_t stage_offset = 0;  // of the sender, also for recv
+  std::int32_t channel = 0;       // of send and recv
   // clang-tidy 14 misreads a defaulted <=>. NOLINTNEXTLINE(modernize-use-nullptr)
   auto operator<=>(const SlotKey&) const = default;
 };

@@ -39,7 +39,8 @@ bool stepped(const LoweringJob& job, const Op& op, const Phase& phase) {
 SlotKey message_slot(const Communication& communication) {
   const bool sends = communication.primitive == Primitive::send;
   return {.kind = sends ? SlotKey::Kind::send : SlotKey::Kind::recv,
-          .stage_offset = sends ? communication.stage_offset : -communication.stage_offset};
+          .stage_offset = sends ? communication.stage_offset : -communication.stage_offset,
+          .channel = communication.channel};
 }
 
 class TemplateLowering {

@@ -57,11 +57,6 @@ std::vector<Later> layout_and_training() {
        "selective recompute of other modules than core_attn", R"(use ["core_attn"])"},
       {"training.overlap.tp", is_true, "TP collectives in chunks beside matrix products",
        "use false"},
-      {"training.schedule",
-       [](const RunSpec&, const JsonValue& value) {
-         return !one_of(value.text, {"gpipe", "1f1b", "interleaved"});
-       },
-       "this schedule", R"(use "gpipe", "1f1b" or "interleaved")"},
   };
 }
 

@@ -160,7 +160,7 @@ void check_schedule(Checking& c) {
     }
     return;
   }
-  const bool one_chunk = schedule == "gpipe" || schedule == "1f1b";
+  const bool one_chunk = schedule != "interleaved";
   if (schedule == "interleaved" && p.vpp == 1) {
     complain(c, "training.schedule", "interleaved needs more than one chunk per stage, vpp is 1",
              "use \"1f1b\", or vpp 2 or more");

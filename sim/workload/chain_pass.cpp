@@ -33,6 +33,8 @@ void run_steps(const RunSpec& run, const std::vector<Step>& steps, Category cate
   }
 }
 
+const std::string kOutputGradient = "output gradients for wgrad";
+
 bool saves_as(Saves saves, SavedAs as) {
   switch (as) {
     case SavedAs::layer_input:
@@ -59,20 +61,35 @@ void give_saved(const Operator& op, PassBuilder& pass) {
   }
 }
 
-void backward_operator(const RunSpec& run, const Operator& op, bool recompute_core,
-                       PassBuilder& pass) {
+// The weight gradient by itself. A slice stored under SP is gathered now, not kept whole.
+void weight_part(const RunSpec& run, const Operator& op, PassBuilder& pass) {
+  if (!splits(op)) {
+    return;
+  }
+  communicate_and_wait(run, op.input.stored, pass);
+  run_steps(run, op.kernels.wgrad, Category::compute, pass);
+  give_saved(op, pass);
+  pass.give(op.kernels.output_gradient, pass.last_compute(), kOutputGradient);
+}
+
+void backward_operator(const RunSpec& run, const Operator& op, BackwardPart part,
+                       bool recompute_core, PassBuilder& pass) {
   const bool overlap = run.stack.tp_wgrad_overlap;
+  const bool later = part == BackwardPart::inputs && splits(op);  // the weight gradient
   if (recompute_core && op.kind == OperatorKind::attention) {
     const std::int32_t first = pass.next_op();
     run_steps(run, op.kernels.forward, Category::recompute, pass);
     take_saved(op, {.layer_input = false, .core = true, .other = false}, first, pass);
   }
   std::int32_t stored = -1;
-  if (moves(op.input.stored) && !op.kernels.wgrad.empty()) {
+  if (moves(op.input.stored) && !op.kernels.wgrad.empty() && !later) {
     stored = on_tp(run, op.input.stored, pass);
     if (!overlap) {
       pass.wait(stored);
     }
+  }
+  if (later) {
+    pass.take(op.kernels.output_gradient, pass.next_op(), kOutputGradient);
   }
   run_steps(run, op.kernels.dgrad, Category::compute, pass);
   std::int32_t gradient = -1;
@@ -82,14 +99,18 @@ void backward_operator(const RunSpec& run, const Operator& op, bool recompute_co
   if (stored >= 0 && overlap) {
     pass.wait(stored);
   }
-  run_steps(run, op.kernels.wgrad, Category::compute, pass);
+  if (!later) {
+    run_steps(run, op.kernels.wgrad, Category::compute, pass);
+  }
   if (moves(op.input.backward) && !overlap) {
     gradient = on_tp(run, op.input.backward, pass);
   }
   if (gradient >= 0) {
     pass.wait(gradient);
   }
-  give_saved(op, pass);
+  if (!later) {
+    give_saved(op, pass);
+  }
 }
 
 }  // namespace
@@ -120,10 +141,20 @@ void forward_chain(const RunSpec& run, const Chain& chain, Category category, Sa
   }
 }
 
-void backward_chain(const RunSpec& run, const Chain& chain, bool recompute_core, GradientSync* sync,
-                    PassBuilder& pass) {
+bool splits(const Operator& op) { return !op.kernels.dgrad.empty() && !op.kernels.wgrad.empty(); }
+
+Bytes kept_for_weights(const Operator& op) {
+  return splits(op) ? saved_bytes(op) + op.kernels.output_gradient : Bytes{};
+}
+
+void backward_chain(const RunSpec& run, const Chain& chain, BackwardPart part, bool recompute_core,
+                    GradientSync* sync, PassBuilder& pass) {
   for (std::size_t i = chain.size(); i-- > 0;) {
-    backward_operator(run, chain[i], recompute_core, pass);
+    if (part == BackwardPart::weights) {
+      weight_part(run, chain[i], pass);
+    } else {
+      backward_operator(run, chain[i], part, recompute_core, pass);
+    }
     if (sync != nullptr) {
       sync->ready(pass);
     }

@@ -11,8 +11,14 @@ namespace shardsim {
 namespace {
 
 SlotKey slot_key(const Communication& c) {
-  return {c.group,           c.stage_offset, c.group == 0 ? c.primitive : Primitive::none,
-          c.end_stages_only, c.neighbours,   c.strided};
+  return {.group = c.group,
+          .stage_offset = c.stage_offset,
+          .end = c.group == 0 ? c.primitive : Primitive::none,
+          .end_stages_only = c.end_stages_only,
+          .neighbours = c.neighbours,
+          .strided = c.strided,
+          .mirrored_stages = c.mirrored_stages,
+          .channel = c.channel};
 }
 
 // The slot that the partner of a slot uses: its own for collectives, the other end for send/recv.
@@ -84,14 +90,17 @@ void sort_unique(std::vector<std::int32_t>& values) {
 // Kinds of ranks in each group of a collective's slot.
 std::vector<std::vector<std::int32_t>> kinds_of_groups(const Program& program, const RankGrid& grid,
                                                        const SlotKey& key) {
+  const std::int32_t stages = grid.size(Axis::pp);
+  const std::int32_t parts = key.mirrored_stages ? stages : 1;
   std::vector<std::vector<std::int32_t>> kinds(
-      static_cast<std::size_t>(grid.group_count(key.group)));
+      static_cast<std::size_t>(grid.group_count(key.group) * parts));
   for (Rank rank = 0; rank < grid.ranks(); ++rank) {
     const std::int32_t stage = grid.coordinate(rank, Axis::pp);
-    if (key.end_stages_only && stage != 0 && stage != grid.size(Axis::pp) - 1) {
+    if (key.end_stages_only && stage != 0 && stage != stages - 1) {
       continue;
     }
-    std::vector<std::int32_t>& group = at(kinds, grid.group_of(rank, key.group));
+    const std::int32_t part = key.mirrored_stages ? std::min(stage, stages - 1 - stage) : 0;
+    std::vector<std::int32_t>& group = at(kinds, grid.group_of(rank, key.group) * parts + part);
     const std::int32_t kind = at(program.program_of_rank, rank);
     if (std::find(group.begin(), group.end(), kind) == group.end()) {
       group.push_back(kind);

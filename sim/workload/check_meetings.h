@@ -21,6 +21,8 @@ struct SlotKey {
   bool end_stages_only = false;
   std::int32_t neighbours = 0;
   std::int32_t strided = 0;
+  bool mirrored_stages = false;
+  std::int32_t channel = 0;
   auto operator<=>(const SlotKey&) const = default;
 };
 

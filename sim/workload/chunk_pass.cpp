@@ -6,6 +6,7 @@
 #include "workload/boundary.h"
 #include "workload/chain_pass.h"
 #include "workload/recompute.h"
+#include "workload/schedule.h"
 #include "workload/stages.h"
 
 namespace shardsim {
@@ -29,6 +30,28 @@ struct Beside {
   ShardedUnits& units;
 };
 
+// Kernels of the weight gradients of a layer, each with its launch: what a split backward launches
+// later.
+std::int32_t weight_launches(const ModelChains& chains) {
+  std::int32_t launches = 0;
+  for (const Operator& op : chains.layer) {
+    launches += splits(op) ? count(op.kernels.wgrad) : 0;
+  }
+  return launches;
+}
+
+std::int32_t part_launches(const RunSpec& run, const ModelChains& chains, BackwardPart part) {
+  switch (part) {
+    case BackwardPart::both:
+      return backward_launches(run);
+    case BackwardPart::inputs:
+      return backward_launches(run) - weight_launches(chains);
+    case BackwardPart::weights:
+      return weight_launches(chains);
+  }
+  SHARDSIM_CHECK(false, "unknown part of backward");
+}
+
 void forward_layers(const RunSpec& run, const ModelChains& chains, const Chunk& chunk,
                     const Beside& beside, PassBuilder& pass) {
   const bool keep_core = !recomputes_core(run.training);
@@ -47,14 +70,15 @@ void forward_layers(const RunSpec& run, const ModelChains& chains, const Chunk& 
 }
 
 // A checkpointed group: its layers forward again, then backward. The last one's two passes are one
-// layer pass, for they follow each other.
+// layer pass, for they follow each other. Weight gradients alone recompute nothing.
 void backward_group(const RunSpec& run, const ModelChains& chains, const LayerGroup& group,
-                    const Beside& beside, PassBuilder& pass) {
+                    BackwardPart part, const Beside& beside, PassBuilder& pass) {
+  const bool recomputes = group.checkpointed && part != BackwardPart::weights;
+  const std::int32_t launches = part_launches(run, chains, part);
   std::int32_t timer = -1;
-  for (std::int32_t i = 0; group.checkpointed && i < group.count; ++i) {
+  for (std::int32_t i = 0; recomputes && i < group.count; ++i) {
     const bool turns = i + 1 == group.count;
-    timer = begin_layer(group.first + i,
-                        forward_launches(run) + (turns ? backward_launches(run) : 0), pass);
+    timer = begin_layer(group.first + i, forward_launches(run) + (turns ? launches : 0), pass);
     beside.units.enter(pass);
     forward_chain(run, chains.layer, Category::recompute, {.layer_input = i > 0}, nullptr, pass);
     beside.units.leave(pass);
@@ -62,14 +86,13 @@ void backward_group(const RunSpec& run, const ModelChains& chains, const LayerGr
       end_layer(timer, pass);
     }
   }
-  const bool core = recomputes_core(run.training);
+  const bool core = recomputes_core(run.training) && part != BackwardPart::weights;
   for (std::int32_t i = group.count - 1; i >= 0; --i) {
-    if (!group.checkpointed || i + 1 < group.count) {
-      timer = begin_layer(group.first + i, backward_launches(run) + (core ? core_launches(run) : 0),
-                          pass);
+    if (!recomputes || i + 1 < group.count) {
+      timer = begin_layer(group.first + i, launches + (core ? core_launches(run) : 0), pass);
     }
     beside.units.enter(pass);
-    backward_chain(run, chains.layer, core, beside.sync, pass);
+    backward_chain(run, chains.layer, part, core, beside.sync, pass);
     beside.units.leave(pass);
     end_layer(timer, pass);
   }
@@ -112,22 +135,25 @@ std::vector<UnitSegment> forward_segments(const RunSpec& run, const Chunk& chunk
 }
 
 // As backward_pass walks: see backward_group.
-std::vector<UnitSegment> backward_segments(const RunSpec& run, const Chunk& chunk) {
+std::vector<UnitSegment> backward_segments(const RunSpec& run, const Chunk& chunk,
+                                           BackwardPart part) {
+  const bool gradients = part != BackwardPart::inputs;
   std::vector<UnitSegment> segments;
   if (chunk.last) {
-    segments.push_back(head_segment(run, chunk, true));
+    segments.push_back(head_segment(run, chunk, gradients));
   }
   const std::vector<LayerGroup> groups = layer_groups(run.training, chunk.layers);
   for (std::size_t g = groups.size(); g-- > 0;) {
-    for (std::int32_t i = 0; groups[g].checkpointed && i < groups[g].count; ++i) {
+    const bool recomputes = groups[g].checkpointed && part != BackwardPart::weights;
+    for (std::int32_t i = 0; recomputes && i < groups[g].count; ++i) {
       segments.push_back(layer_segment(groups[g].first + i, false));
     }
     for (std::int32_t i = groups[g].count - 1; i >= 0; --i) {
-      segments.push_back(layer_segment(groups[g].first + i, true));
+      segments.push_back(layer_segment(groups[g].first + i, gradients));
     }
   }
   if (chunk.first) {
-    segments.push_back({.units = {0}, .gradients = true});
+    segments.push_back({.units = {0}, .gradients = gradients});
   }
   return segments;
 }
@@ -163,6 +189,16 @@ std::vector<std::vector<Chunk>> make_chunks(const RunSpec& run) {
     result.push_back(std::move(chunks));
   }
   result.back().back().last = true;
+  if (run.parallel.pp > 1 && find_schedule(run.training.schedule).bidirectional) {
+    const std::vector<std::vector<Chunk>> parts = result;
+    for (std::size_t stage = 0; stage < parts.size(); ++stage) {
+      Chunk mirrored = parts[parts.size() - 1 - stage].front();
+      mirrored.stage = static_cast<std::int32_t>(stage);
+      mirrored.chunk = 1;
+      mirrored.mirrored = true;
+      result[stage].push_back(mirrored);
+    }
+  }
   return result;
 }
 
@@ -193,31 +229,37 @@ std::int64_t chunk_parameters(const ModelChains& chains, const Chunk& chunk) {
   return sum;
 }
 
-std::string pass_name(PassKind kind, const Chunk& chunk, PassSync sync) {
-  const bool forward = kind == PassKind::forward;
-  std::string text = fmt::format("{} of {} layers", forward ? "forward" : "backward", chunk.layers);
+std::string pass_name(const Chunk& chunk, const ChunkPass& what) {
+  std::string text = what.kind == PassKind::forward      ? "forward"
+                     : what.part == BackwardPart::both   ? "backward"
+                     : what.part == BackwardPart::inputs ? "backward of inputs"
+                                                         : "backward of weights";
+  text += fmt::format(" of {} layers", chunk.layers);
   text += chunk.first ? ", embedding" : "";
   text += chunk.last ? ", head" : "";
-  text += sync.gathers ? ", parameters gathered" : "";
-  text += sync.releases ? ", dropped" : "";
+  text += chunk.mirrored && what.kind != PassKind::weight ? ", mirrored" : "";
+  text += what.sync.gathers ? ", parameters gathered" : "";
+  text += what.sync.releases ? ", dropped" : "";
   // Buckets differ between the first chunk and others, which the embedding tells.
-  text += sync.reduces ? ", gradients reduced" : "";
+  text += what.sync.reduces ? ", gradients reduced" : "";
   return text;
 }
 
+namespace {
+
 PassTemplate forward_pass(const RunSpec& run, const ModelChains& chains, const Chunk& chunk,
-                          PassSync sync, ProgramTables& tables) {
-  PassBuilder pass(tables, pass_name(PassKind::forward, chunk, sync), PassKind::forward);
+                          const ChunkPass& what, PassBuilder pass) {
   const Buckets buckets =
       fill_buckets(gradient_units(chains, chunk), bucket_limit(run, chunk.first));
   std::optional<ParameterGather> gathers;
-  if (sync.gathers && !shards_weights(run)) {
+  if (what.sync.gathers && !shards_weights(run)) {
     gathers.emplace(run, buckets, pass);
   }
-  ShardedUnits units = sharded_units(run, chains, chunk, forward_segments(run, chunk), sync);
+  ShardedUnits units = sharded_units(run, chains, chunk, forward_segments(run, chunk), what.sync);
   const Beside beside{.gather = gathers ? &*gathers : nullptr, .units = units};
+  const Boundary boundary{Direction::forward, chunk.mirrored};
   units.begin(pass);
-  begin_pass(run, Direction::forward, !chunk.first, pass);
+  begin_pass(run, boundary, !chunk.first, pass);
   if (chunk.first) {
     units.enter(pass);
     forward_chain(run, chains.embedding, Category::compute, {}, beside.gather, pass);
@@ -230,41 +272,55 @@ PassTemplate forward_pass(const RunSpec& run, const ModelChains& chains, const C
     forward_chain(run, chains.head, Category::compute, {}, beside.gather, pass);
     units.leave(pass);
   }
-  end_pass(run, Direction::forward, !chunk.last, pass);
+  end_pass(run, boundary, !chunk.last, pass);
   return pass.finish();
 }
 
+// Backward, or one of its two parts: weight gradients alone receive and send nothing.
 PassTemplate backward_pass(const RunSpec& run, const ModelChains& chains, const Chunk& chunk,
-                           PassSync sync, ProgramTables& tables) {
-  PassBuilder pass(tables, pass_name(PassKind::backward, chunk, sync), PassKind::backward);
+                           const ChunkPass& what, PassBuilder pass) {
+  const bool exchanges = what.part != BackwardPart::weights;
   const Buckets buckets =
       fill_buckets(gradient_units(chains, chunk), bucket_limit(run, chunk.first));
   GradientSync reductions(run, buckets);
-  ShardedUnits units = sharded_units(run, chains, chunk, backward_segments(run, chunk), sync);
-  const Beside beside{.sync = sync.reduces && !shards_weights(run) ? &reductions : nullptr,
-                      .units = units};
+  ShardedUnits units =
+      sharded_units(run, chains, chunk, backward_segments(run, chunk, what.part), what.sync);
+  const bool by_bucket = what.sync.reduces && !shards_weights(run);
+  const Beside beside{.sync = by_bucket ? &reductions : nullptr, .units = units};
+  const Boundary boundary{Direction::backward, chunk.mirrored};
   units.begin(pass);
-  begin_pass(run, Direction::backward, !chunk.last, pass);
+  begin_pass(run, boundary, exchanges && !chunk.last, pass);
   if (chunk.last) {
     units.enter(pass);
-    backward_chain(run, chains.head, false, beside.sync, pass);
+    backward_chain(run, chains.head, what.part, false, beside.sync, pass);
     units.leave(pass);
   }
   const std::vector<LayerGroup> groups = layer_groups(run.training, chunk.layers);
   for (std::size_t i = groups.size(); i-- > 0;) {
-    backward_group(run, chains, groups[i], beside, pass);
+    backward_group(run, chains, groups[i], what.part, beside, pass);
   }
   if (chunk.first) {
     units.enter(pass);
-    communicate_and_wait(run, chains.to_layers.backward, pass);
-    backward_chain(run, chains.embedding, false, beside.sync, pass);
+    if (exchanges) {
+      communicate_and_wait(run, chains.to_layers.backward, pass);
+    }
+    backward_chain(run, chains.embedding, what.part, false, beside.sync, pass);
     units.leave(pass);
   }
   if (beside.sync != nullptr) {
     beside.sync->done(pass);
   }
-  end_pass(run, Direction::backward, !chunk.first, pass);
+  end_pass(run, boundary, exchanges && !chunk.first, pass);
   return pass.finish();
+}
+
+}  // namespace
+
+PassTemplate chunk_pass(const RunSpec& run, const ModelChains& chains, const Chunk& chunk,
+                        const ChunkPass& what, ProgramTables& tables) {
+  PassBuilder pass(tables, pass_name(chunk, what), what.kind);
+  return what.kind == PassKind::forward ? forward_pass(run, chains, chunk, what, std::move(pass))
+                                        : backward_pass(run, chains, chunk, what, std::move(pass));
 }
 
 }  // namespace shardsim

@@ -3,10 +3,12 @@
 //   forward:  [parameter gathers] recv, begin, [embedding], layers, [head and loss], send
 //   backward: recv, begin, [loss and head], layers (recomputed first where they must be),
 //             [embedding], send; each bucket of gradients reduced once its last weight is done
+//   weights:  begin, [head], layers: the weight gradients that a split backward left, reduced
 // A layer pass has a host timer that starts with it; the next layer pass, or the send, starts when
 // both the timer and the layer's last operation have ended.
 #pragma once
 
+#include "workload/chain_pass.h"
 #include "workload/gradient_sync.h"
 #include "workload/operator_steps.h"
 #include "workload/pass_builder.h"
@@ -26,19 +28,27 @@ struct Chunk {  // one model chunk on its stage
   std::int32_t stage = 0;
   std::int32_t chunk = 0;
   std::int64_t layers = 0;
-  bool first = false;  // of the whole model: has the embedding, receives nothing in forward
-  bool last = false;   // has the head and the loss, sends nothing in forward
+  bool first = false;     // of the whole model: has the embedding, receives nothing in forward
+  bool last = false;      // has the head and the loss, sends nothing in forward
+  bool mirrored = false;  // of a bidirectional pipeline: its activations go to the stage before
 };
-[[nodiscard]] std::vector<std::vector<Chunk>> make_chunks(const RunSpec& run);  // [stage][chunk]
+// [stage][chunk]. A bidirectional pipeline has two: the stage's own part and its mirror image's.
+[[nodiscard]] std::vector<std::vector<Chunk>> make_chunks(const RunSpec& run);
 
 [[nodiscard]] GradientUnits gradient_units(const ModelChains& chains, const Chunk& chunk);
 [[nodiscard]] std::int64_t chunk_parameters(const ModelChains& chains, const Chunk& chunk);
 
-[[nodiscard]] PassTemplate forward_pass(const RunSpec& run, const ModelChains& chains,
-                                        const Chunk& chunk, PassSync sync, ProgramTables& tables);
-[[nodiscard]] PassTemplate backward_pass(const RunSpec& run, const ModelChains& chains,
-                                         const Chunk& chunk, PassSync sync, ProgramTables& tables);
+// What a pass template is made from: equal values (but for `chunk.stage` and `chunk.chunk`) give
+// equal templates.
+struct ChunkPass {
+  PassKind kind = PassKind::forward;
+  BackwardPart part = BackwardPart::both;  // of backward and weight passes
+  PassSync sync;
+};
+[[nodiscard]] PassTemplate chunk_pass(const RunSpec& run, const ModelChains& chains,
+                                      const Chunk& chunk, const ChunkPass& what,
+                                      ProgramTables& tables);
 // What distinguishes the templates of two chunks; equal texts mean equal templates.
-[[nodiscard]] std::string pass_name(PassKind kind, const Chunk& chunk, PassSync sync);
+[[nodiscard]] std::string pass_name(const Chunk& chunk, const ChunkPass& what);
 
 }  // namespace shardsim

@@ -31,11 +31,12 @@ std::string kernel_text(const KernelShape& shape) {
 }
 
 std::string communication_text(const Communication& c) {
-  const std::string whom = c.group == 0
-                               ? fmt::format("stage {:+d}", c.stage_offset)
-                               : group_name(c.group) + (c.end_stages_only ? " end stages" : "") +
-                                     (c.neighbours > 0 ? fmt::format(" by {}", c.neighbours) : "") +
-                                     (c.strided > 0 ? fmt::format(" every {}", c.strided) : "");
+  const std::string whom =
+      c.group == 0 ? fmt::format("stage {:+d}{}", c.stage_offset, c.channel == 0 ? "" : " mirrored")
+                   : group_name(c.group) + (c.end_stages_only ? " end stages" : "") +
+                         (c.neighbours > 0 ? fmt::format(" by {}", c.neighbours) : "") +
+                         (c.strided > 0 ? fmt::format(" every {}", c.strided) : "") +
+                         (c.mirrored_stages ? " mirrored stages" : "");
   return fmt::format("{} {} {} B {}", name(c.primitive), whom, c.bytes.value(), name(c.dtype));
 }
 

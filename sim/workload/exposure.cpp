@@ -63,7 +63,9 @@ std::int32_t first_waiting(const PassTemplate& t, std::int32_t i) {
 }
 
 bool receives(const Op& op) {
-  return op.stream == Stream::pp_recv_forward || op.stream == Stream::pp_recv_backward;
+  return op.stream == Stream::pp_recv_forward || op.stream == Stream::pp_recv_backward ||
+         op.stream == Stream::pp_recv_forward_mirrored ||
+         op.stream == Stream::pp_recv_backward_mirrored;
 }
 
 Exposure exposure_of(const PassTemplate& t, std::int32_t i, std::int32_t after) {

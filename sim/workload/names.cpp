@@ -52,6 +52,14 @@ std::string_view name(Stream stream) {
       return "pp_send_backward";
     case Stream::pp_recv_backward:
       return "pp_recv_backward";
+    case Stream::pp_send_forward_mirrored:
+      return "pp_send_forward_mirrored";
+    case Stream::pp_recv_forward_mirrored:
+      return "pp_recv_forward_mirrored";
+    case Stream::pp_send_backward_mirrored:
+      return "pp_send_backward_mirrored";
+    case Stream::pp_recv_backward_mirrored:
+      return "pp_recv_backward_mirrored";
   }
   SHARDSIM_CHECK(false, "stream without a name");
 }

@@ -107,6 +107,7 @@ OperatorKernels linear(const std::string& label, const Sizes& z, std::int64_t in
   Step wgrad = gemm(label + " wgrad", z, out, in, z.tokens);
   wgrad.kernel.bytes = Bytes{checked_mul(checked_mul(in, out), z.accumulation.value())};
   kernels.wgrad = {wgrad};
+  kernels.output_gradient = Bytes{checked_mul(checked_mul(z.tokens, out), z.element)};
   return kernels;
 }
 

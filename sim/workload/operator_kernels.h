@@ -26,6 +26,7 @@ struct OperatorKernels {
   std::vector<Step> forward;
   std::vector<Step> dgrad;
   std::vector<Step> wgrad;
+  Bytes output_gradient{};  // what wgrad needs beside the saved input, if it runs later than dgrad
 };
 
 [[nodiscard]] OperatorKernels operator_kernels(const RunSpec& run, OperatorKind kind);

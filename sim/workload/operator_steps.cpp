@@ -60,6 +60,14 @@ Chain make_chain(const RunSpec& run, const std::vector<OperatorKind>& kinds,
 
 }  // namespace
 
+Bytes saved_bytes(const Operator& op) {
+  Bytes sum{};
+  for (const SavedBytes& saved : op.saved) {
+    sum += saved.bytes;
+  }
+  return sum;
+}
+
 Bytes hidden_bytes(const RunSpec& run) { return message_bytes(run, OperatorKind::norm); }
 
 Category tp_category(const RunSpec& run, const Communication& communication) {

@@ -30,6 +30,8 @@ struct Operator {
 };
 using Chain = std::vector<Operator>;
 
+[[nodiscard]] Bytes saved_bytes(const Operator& op);
+
 [[nodiscard]] Chain layer_chain(const RunSpec& run);
 [[nodiscard]] Chain embedding_chain(const RunSpec& run);
 // Tied embeddings on one stage share the embedding's table: the head then has no parameters.

@@ -104,7 +104,8 @@ void sum_shared_heads(const RunSpec& run, const std::vector<Chunk>& chunks, Pass
 
 void sum_tied_embeddings(const RunSpec& run, const std::vector<Chunk>& chunks, PassBuilder& pass) {
   const bool at_end = chunks.front().first || chunks.back().last;
-  if (!run.model.tied_embeddings || run.parallel.pp == 1 || !at_end) {
+  // A bidirectional pipeline's end stages hold both tables: summed with the mirrored parts.
+  if (!run.model.tied_embeddings || run.parallel.pp == 1 || !at_end || chunks.back().mirrored) {
     return;
   }
   const Tensor table = operator_weights(run, OperatorKind::embedding).front();
@@ -114,6 +115,28 @@ void sum_tied_embeddings(const RunSpec& run, const std::vector<Chunk>& chunks, P
                           .dtype = run.training.grad_dtype,
                           .trigger = "tied embeddings",
                           .end_stages_only = true};
+  pass.communicate(Stream::dp, Category::pp, sum, {}, mask(Stream::tp));
+}
+
+// Both copies of each part of a bidirectional pipeline: a stage and its mirror image hold the same
+// two, each rank the shard that ZeRO has left it.
+void sum_mirrored(const RunSpec& run, const ModelChains& chains, const std::vector<Chunk>& chunks,
+                  PassBuilder& pass) {
+  if (!chunks.back().mirrored) {
+    return;
+  }
+  std::int64_t parameters = 0;
+  for (const Chunk& chunk : chunks) {
+    parameters = checked_add(parameters, chunk_parameters(chains, chunk));
+  }
+  const std::int64_t shards = run.parallel.zero >= 1 ? run.parallel.zero_group : 1;
+  const std::int64_t held = (parameters + shards - 1) / shards;
+  const Communication sum{.primitive = Primitive::all_reduce,
+                          .group = axis_set(Axis::pp),
+                          .bytes = Bytes{checked_mul(held, element_bytes(run.training.grad_dtype))},
+                          .dtype = run.training.grad_dtype,
+                          .trigger = "mirrored parts",
+                          .mirrored_stages = true};
   pass.communicate(Stream::dp, Category::pp, sum, {}, mask(Stream::tp));
 }
 
@@ -185,6 +208,7 @@ PassTemplate step_end_pass(const RunSpec& run, const ModelChains& chains,
   sum_replicated(run, chunks, pass);
   sum_shared_heads(run, chunks, pass);
   sum_tied_embeddings(run, chunks, pass);
+  sum_mirrored(run, chains, chunks, pass);
   sum_norm(run, pass);
   pass.host(Stream::compute, "gradients done", 0, kEverything);
   update(run, parameters, pass);

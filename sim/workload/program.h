@@ -42,9 +42,14 @@ enum class Stream : std::uint8_t {
   pp_recv_forward,
   pp_send_backward,
   pp_recv_backward,
+  // Of the second direction of a bidirectional pipeline (dualpipe's chunk 1).
+  pp_send_forward_mirrored,
+  pp_recv_forward_mirrored,
+  pp_send_backward_mirrored,
+  pp_recv_backward_mirrored,
 };
-inline constexpr std::size_t kStreamCount = 10;
-using StreamMask = std::uint16_t;
+inline constexpr std::size_t kStreamCount = 14;
+using StreamMask = std::uint32_t;
 [[nodiscard]] constexpr StreamMask mask(Stream stream) {
   return static_cast<StreamMask>(1U << static_cast<unsigned>(stream));
 }
@@ -77,6 +82,12 @@ struct Communication {
   // Above 0: each strided-th member of the group, and those alone, do it among themselves (the
   // copies of one shard, where a part of the data-parallel group shares the state).
   std::int32_t strided = 0;
+  // The group (pp) falls into pairs of stages, i and pp - 1 - i: the two copies of a part of the
+  // model in a bidirectional pipeline.
+  bool mirrored_stages = false;
+  // Send and recv: which of two independent rows of messages between two stages, the second being
+  // that of the mirrored direction.
+  std::int32_t channel = 0;
   bool operator==(const Communication&) const = default;
 };
 

@@ -63,8 +63,6 @@ void refuse_training(const RunSpec& run, Refusals& refuse) {
   }
   refuse.when(run.parallel.pp > 1 && found == known.end(), "/training/schedule",
               "schedule " + t.schedule, "use " + join(names, ", "));
-  refuse.when(run.parallel.pp > 1 && found != known.end() && found->splits_backward,
-              "/training/schedule", "schedule " + t.schedule, "use 1f1b");
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ TEST_CASE("property: no operation starts before what it waits for has ended") {
     const auto done = simulate_run(random_run(), FoldMode::automatic);
     for (const TraceRank& rank : done.trace.ranks) {
       const TraceProgram& program = at(done.trace.programs, rank.program);
-      std::array<double, 16> stream_end{};
+      std::array<double, kLoweredStreamCount> stream_end{};
       for (const TracePass& pass : program.passes) {
         const TraceTemplate& from = at(done.trace.templates, pass.pass_template);
         for (std::int32_t i = 0; i < count(from.ops); ++i) {
