@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/ids.h"
+#include "workload/boundary.h"
 #include "workload/recompute.h"
 #include "workload/schedule.h"
 

@@ -15,6 +15,7 @@
 #include "support/clusters.h"
 #include "support/jobs.h"
 #include "workload/build_program.h"
+#include "workload/schedule.h"
 
 namespace shardsim::test {
 
@@ -76,7 +77,16 @@ inline std::array<Axis, kAxisCount> random_order() {
 inline void vary_training(RunSpec& run) {
   TrainingSpec& training = run.training;
   if (run.parallel.vpp == 1) {
-    training.schedule = pick(std::vector<std::string>{"1f1b", "gpipe"});
+    std::vector<std::string> possible;
+    for (const Schedule& schedule : schedules()) {
+      ScheduleInput input;
+      input.stages = static_cast<std::int32_t>(run.parallel.pp);
+      input.micro_batches = static_cast<std::int32_t>(run.batch.micro_batches);
+      if (run.parallel.pp == 1 || schedule.objection(input).empty()) {
+        possible.push_back(schedule.name);
+      }
+    }
+    training.schedule = pick(possible);
   }
   training.attention = pick(std::vector{AttentionKind::flash, AttentionKind::unfused});
   training.recompute = pick(std::vector{Recompute::none, Recompute::selective, Recompute::full});

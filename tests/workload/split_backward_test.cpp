@@ -19,9 +19,10 @@ RunSpec with_schedule(const std::string& schedule, const ModelSpec& model,
   return run;
 }
 
+// The first that has no head.
 const PassTemplate& template_named(const Program& program, const std::string& start) {
   for (const PassTemplate& t : program.templates) {
-    if (t.name.rfind(start, 0) == 0) {
+    if (t.name.rfind(start, 0) == 0 && t.name.find("head") == std::string::npos) {
       return t;
     }
   }
@@ -186,7 +187,7 @@ TEST_CASE("split backward: every schedule builds sound programs") {
       for (const std::int64_t micro_batches : {1, 4, 8}) {
         for (const std::int64_t zero : {0, 3}) {
           for (const bool blocking : {false, true}) {
-            RunSpec run = with_schedule(schedule.name, jobs::gpt(12, 1024, 8),
+            RunSpec run = with_schedule(schedule.name, jobs::gpt(24, 1024, 8),
                                         {.tp = 2,
                                          .pp = pp,
                                          .vpp = schedule.name == "interleaved" ? 2 : 1,
