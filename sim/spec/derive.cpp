@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "spec/checks.h"
+#include "spec/layout_string.h"
 #include "spec/tables.h"
 
 namespace shardsim {
@@ -108,6 +109,19 @@ void derive_batch(Checking& c) {
   batch.micro_batches = batch.global / unit;
 }
 
+// A layout string says how many chunks there are.
+void derive_chunks(Checking& c) {
+  ParallelSpec& p = c.run.parallel;
+  if (!usable(c, {"parallel.pp", "parallel.vpp", "parallel.layout"}) || p.layout.empty() ||
+      stated(c, "parallel.vpp") != nullptr) {
+    return;
+  }
+  const auto chunks = static_cast<std::int64_t>(parse_layout(p.layout).chunks.size());
+  if (chunks > 0 && chunks % p.pp == 0) {
+    p.vpp = chunks / p.pp;
+  }
+}
+
 void derive_zero_group(Checking& c) {
   ParallelSpec& p = c.run.parallel;
   if (!usable(c, {"parallel.dp", "parallel.cp", "parallel.zero_group"})) {
@@ -162,6 +176,7 @@ void derive(Checking& c) {
   derive_dp(c);
   derive_batch(c);
   derive_zero_group(c);
+  derive_chunks(c);
   derive_training(c);
   warn_sharding(c);
 }

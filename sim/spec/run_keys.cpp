@@ -85,8 +85,9 @@ void add_layout(Keys& keys) {
   keys.push_back({{"parallel.count_loss_as_layer", boolean(), by_default("false"),
                    "the last stage gets a layer less"},
                   [](R& r, const Parsed& v) { r.parallel.count_loss_as_layer = v.boolean; }});
-  keys.push_back({{"parallel.layout", text(), derived("none"), "Megatron's layout string"},
-                  [](R& r, const Parsed& v) { r.parallel.layout = v.text; }});
+  keys.push_back(
+      {{"parallel.layout", text(), derived("none"), "Megatron's layout string, such as Et*2|t*2L"},
+       [](R& r, const Parsed& v) { r.parallel.layout = v.text; }});
   keys.push_back(
       {{"parallel.kv_strategy", choice({"shared", "replicate", "gather"}), by_default("\"shared\""),
         "what holds when kv_heads is below tp"},

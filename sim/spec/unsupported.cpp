@@ -42,7 +42,6 @@ std::vector<Later> layout_and_training() {
       {"parallel.cp", above_one, "context parallelism", "use 1"},
       {"parallel.ep", above_one, "expert parallelism", "use 1"},
       {"parallel.etp", above_one, "expert tensor parallelism", "use 1"},
-      {"parallel.layout", has_text, "the layout string", "use layers_per_stage"},
       {"training.precision",
        [](const RunSpec&, const JsonValue& value) {
          return one_of(value.text, {"fp8", "mxfp8", "nvfp4"});

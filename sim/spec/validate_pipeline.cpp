@@ -7,6 +7,7 @@
 #include "base/ids.h"
 #include "base/text.h"
 #include "spec/checks.h"
+#include "spec/layout_string.h"
 #include "spec/tables.h"
 
 namespace shardsim {
@@ -111,6 +112,52 @@ void check_stated(Checking& c) {
   }
 }
 
+// "add 2 layers", "remove 1 layer"
+std::string correction(std::int64_t have, std::int64_t want, std::string_view what) {
+  const std::int64_t off = std::abs(want - have);
+  return fmt::format("{} {} {}{}", have < want ? "add" : "remove", off, what, off == 1 ? "" : "s");
+}
+
+void check_layout(Checking& c) {
+  const ParallelSpec& p = c.run.parallel;
+  const ParsedLayout parsed = parse_layout(p.layout);
+  if (parsed.fault) {
+    complain(c, "parallel.layout", parsed.fault->what, parsed.fault->right);
+    return;
+  }
+  if (p.count_embedding_as_layer || p.count_loss_as_layer) {
+    complain(c, "parallel.layout",
+             "stands beside count_embedding_as_layer or count_loss_as_layer, which also place the "
+             "layers",
+             "keep one of them");
+  }
+  const std::int64_t chunks = count(parsed.chunks);
+  if (chunks % p.pp != 0) {
+    complain(c, "parallel.layout",
+             fmt::format("{} chunks do not divide over pp {} stages", chunks, p.pp),
+             fmt::format("use {} chunks", multiples_near(chunks, p.pp, p.pp)));
+  } else if (chunks != p.pp * p.vpp) {
+    complain(c, "parallel.vpp",
+             fmt::format("{} does not match the layout's {} chunks over pp {} stages", p.vpp,
+                         chunks, p.pp),
+             fmt::format("use {}, or leave it out", chunks / p.pp));
+  }
+  const std::int64_t layers = layers_of(parsed.chunks);
+  if (layers != c.run.model.layers) {
+    complain(
+        c, "parallel.layout",
+        fmt::format("the layout holds {} layers, the model has {}", layers, c.run.model.layers),
+        correction(layers, c.run.model.layers, "layer"));
+  }
+  const std::int64_t mtp = mtp_layers_of(parsed.chunks);
+  if (usable(c, {"model.mtp_layers"}) && mtp != c.run.model.mtp_layers) {
+    complain(c, "parallel.layout",
+             fmt::format("the layout holds {} MTP layers, the model has {}", mtp,
+                         c.run.model.mtp_layers),
+             correction(mtp, c.run.model.mtp_layers, "m"));
+  }
+}
+
 void check_layers(Checking& c) {
   const ParallelSpec& p = c.run.parallel;
   if (!usable(c, {"parallel.pp", "parallel.vpp", "parallel.layers_per_stage", "model.layers",
@@ -121,6 +168,8 @@ void check_layers(Checking& c) {
     check_stated(c);
   } else if (p.layout.empty()) {
     check_even(c);
+  } else if (usable(c, {"parallel.layout"})) {
+    check_layout(c);
   }
 }
 

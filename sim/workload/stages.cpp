@@ -7,6 +7,7 @@
 
 #include "base/ids.h"
 #include "base/text.h"
+#include "spec/layout_string.h"
 
 namespace shardsim {
 namespace {
@@ -105,6 +106,34 @@ std::optional<Problem> stated_problem(const RunSpec& run) {
   return std::nullopt;
 }
 
+std::optional<Problem> layout_problem(const RunSpec& run) {
+  const ParallelSpec& p = run.parallel;
+  const std::string pointer = "/parallel/layout";
+  const ParsedLayout parsed = parse_layout(p.layout);
+  if (parsed.fault) {
+    return problem(run, pointer, parsed.fault->what, parsed.fault->right);
+  }
+  const std::vector<LayoutChunk>& chunks = parsed.chunks;
+  if (count(chunks) != p.pp * p.vpp) {
+    return problem(run, pointer,
+                   fmt::format("{} chunks for {} stages of {}", chunks.size(), p.pp, p.vpp),
+                   fmt::format("use {} chunks", p.pp * p.vpp));
+  }
+  for (std::size_t i = 1; i + 1 < chunks.size(); ++i) {
+    if (chunks[i].layers == 0) {
+      return problem(run, pointer, fmt::format("chunk {} has no layer", i + 1),
+                     "give each chunk but the first and the last a layer");
+    }
+  }
+  if (layers_of(chunks) != run.model.layers) {
+    return problem(run, pointer,
+                   fmt::format("the layout holds {} layers, the model has {}", layers_of(chunks),
+                               run.model.layers),
+                   fmt::format("place {} layers", run.model.layers));
+  }
+  return std::nullopt;
+}
+
 // In model chunk order.
 std::vector<std::int64_t> model_chunk_layers(const RunSpec& run) {
   const ParallelSpec& p = run.parallel;
@@ -116,6 +145,13 @@ std::vector<std::int64_t> model_chunk_layers(const RunSpec& run) {
       for (std::int64_t i = 0; i < chunks; ++i) {
         result.push_back(at(p.layers_per_stage, i % p.pp) / p.vpp);
       }
+    }
+    return result;
+  }
+  if (!p.layout.empty()) {
+    std::vector<std::int64_t> result;
+    for (const LayoutChunk& chunk : parse_layout(p.layout).chunks) {
+      result.push_back(chunk.layers);
     }
     return result;
   }
@@ -140,8 +176,7 @@ std::optional<Problem> stages_problem(const RunSpec& run) {
   const ParallelSpec& p = run.parallel;
   SHARDSIM_CHECK(p.pp >= 1 && p.vpp >= 1, "a pipeline has at least one stage and chunk");
   if (!p.layout.empty()) {
-    return problem(run, "/parallel/layout", "layout strings are not implemented yet",
-                   "use parallel.layers_per_stage");
+    return layout_problem(run);
   }
   return p.layers_per_stage.empty() ? even_problem(run) : stated_problem(run);
 }

@@ -5,8 +5,8 @@
 // `count_loss_as_layer` count the embedding and the loss as one layer each of the first and last
 // model chunk (megatron/core/transformer/transformer_block.py, get_num_layers_to_build);
 // `layers_per_stage` states pp counts, each split evenly over the stage's chunks, or pp * vpp
-// counts in model chunk order. Invariants: counts sum to the model's layers; only the first and the
-// last model chunk may hold none.
+// counts in model chunk order; `layout` is Megatron's string (spec/layout_string.h). Invariants:
+// counts sum to the model's layers; only the first and the last model chunk may hold none.
 //
 //   12 layers, pp 2, vpp 3: stage 0 holds {2,2,2}, first layers {0,4,8}; stage 1 {2,2,2}, {2,6,10}
 //   30 layers, pp 4, embedding and loss counted: {7} {8} {8} {7}

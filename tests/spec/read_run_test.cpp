@@ -161,3 +161,11 @@ TEST_CASE("read_cluster and read_model take names and paths") {
   CHECK(names_of(Format::gpu) == std::vector<std::string>{"chip"});
   CHECK(names_of(Format::stack) == std::vector<std::string>{"megatron-core", "old"});
 }
+
+TEST_CASE("read run: eager kernels take 1.6 times the traffic unless stated") {
+  CHECK(read_base().stack.elementwise_factor == 1.0);
+  CHECK(read_base({"stack.kernels=eager"}).stack.elementwise_factor == 1.6);
+  CHECK(
+      read_base({"stack.kernels=eager", "stack.elementwise_factor=1.2"}).stack.elementwise_factor ==
+      1.2);
+}

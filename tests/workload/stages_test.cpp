@@ -1,6 +1,7 @@
 #include "workload/stages.h"
 
 #include "support/catch.h"
+#include "support/jobs.h"
 
 using namespace shardsim;
 
@@ -85,4 +86,21 @@ TEST_CASE("stages: stated layers per stage and per chunk") {
   run.parallel.layers_per_stage = {1, 2, 4, 5};
   CHECK(layers_of_chunks(run) == ChunkCounts{{1, 4}, {2, 5}});
   CHECK(first_layers_of_chunks(run) == ChunkCounts{{0, 3}, {1, 7}});
+}
+
+// DeepSeek-V3 on 16 stages: embedding and 4 layers, 14 times 4, the last with the loss.
+TEST_CASE("stages: a layout string places layers in chunk order") {
+  RunSpec run = jobs::job(jobs::gpt(61, 1024, 8), {.pp = 16});
+  run.parallel.layout = "Et*4|(t*4|)*14,tL";
+  ChunkCounts counts = layers_of_chunks(run);
+  CHECK(counts.front() == std::vector<std::int64_t>{4});
+  CHECK(counts.back() == std::vector<std::int64_t>{1});
+  run.parallel.pp = 8;
+  run.parallel.vpp = 2;
+  counts = layers_of_chunks(run);
+  CHECK(counts[0] == std::vector<std::int64_t>{4, 4});
+  CHECK(counts[7] == std::vector<std::int64_t>{4, 1});
+  CHECK(first_layers_of_chunks(run)[1] == std::vector<std::int64_t>{4, 36});
+  run.parallel.layout = "Et*4|(t*4|)*14,tL)";
+  CHECK(stages_objection(run) == "character 18: ')' without '('; remove it");
 }
