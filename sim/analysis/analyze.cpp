@@ -11,7 +11,7 @@ Analysis analyze(const Trace& trace, const Program& program, const RunSpec& run)
   std::vector<Piece> pieces;
   for (std::int32_t r = 0; r < count(trace.ranks); ++r) {
     cut_compute_stream(index, r, pieces);
-    of_classes.push_back(sum_pieces(pieces));
+    of_classes.push_back(sum_pieces(index, r, pieces));
     add_collectives(index, r, pieces, collectives);
   }
   Analysis result;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "analysis/chain_index.h"
 #include "analysis/compute_stream.h"
 #include "analysis/parts.h"
 #include "analysis/sum.h"
@@ -32,7 +33,7 @@ std::vector<Breakdown> class_breakdowns(const Trace& trace) {
   std::vector<Piece> pieces;
   for (std::int32_t r = 0; r < count(trace.ranks); ++r) {
     cut_compute_stream(index, r, pieces);
-    result.push_back(sum_pieces(pieces));
+    result.push_back(sum_pieces(index, r, pieces));
   }
   return result;
 }
@@ -79,12 +80,17 @@ double Breakdown::total() const {
   return sum.value();
 }
 
-Breakdown sum_pieces(const std::vector<Piece>& pieces) {
+Breakdown sum_pieces(const TraceIndex& index, std::int32_t rank_class,
+                     const std::vector<Piece>& pieces) {
   std::array<Sum, kBinCount> sums;
   for (const Piece& piece : pieces) {
     sums[static_cast<std::size_t>(piece.bin)].add(piece.end_s - piece.start_s);
   }
-  return BinSums{sums}.value();
+  BinSums all{sums};
+  for_each_chain(index, rank_class, [&](const TemplateChain& held, std::int32_t passes) {
+    all.add(at(at(index.chains->chains, held.chain).ranks, held.rank).bins, passes);
+  });
+  return all.value();
 }
 
 Breakdown mean_breakdown(const Trace& trace, const std::vector<Breakdown>& of_classes,
@@ -115,9 +121,10 @@ std::int32_t stage_count(const Trace& trace) {
 }
 
 Breakdown rank_breakdown(const Trace& trace, std::int32_t rank_class) {
+  const TraceIndex index = make_trace_index(trace);
   std::vector<Piece> pieces;
-  cut_compute_stream(make_trace_index(trace), rank_class, pieces);
-  return sum_pieces(pieces);
+  cut_compute_stream(index, rank_class, pieces);
+  return sum_pieces(index, rank_class, pieces);
 }
 
 Breakdown step_breakdown(const Trace& trace) {

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <utility>
 
+#include "analysis/chain_index.h"
 #include "analysis/parts.h"
 #include "base/ids.h"
 
@@ -10,6 +11,16 @@ namespace {
 
 // Sums of one rank by slot and label, before they are named.
 using LocalKey = std::pair<std::int32_t, std::int32_t>;
+
+// The operation that explains a piece, inside a chain or not.
+const TraceOp& operation_of(const TraceIndex& index, std::int32_t rank_class, const Piece& piece) {
+  const TraceOp& what = index.static_op(rank_class, piece.op);
+  if (piece.inside < 0) {
+    return what;
+  }
+  const TracePart& part = at(index.trace->parts, what.part);
+  return at(index.chains->chains, part.chain).inside.static_op(part.rank, piece.inside);
+}
 
 std::map<LocalKey, CollectiveSum> sums_of_rank(const TraceIndex& index, std::int32_t rank_class,
                                                const std::vector<Piece>& pieces) {
@@ -33,11 +44,22 @@ std::map<LocalKey, CollectiveSum> sums_of_rank(const TraceIndex& index, std::int
     if (piece.op < 0 || piece.bin == Bin::bubble || piece.bin == Bin::wait) {
       continue;
     }
-    const TraceOp& what = index.static_op(rank_class, piece.op);
+    const TraceOp& what = operation_of(index, rank_class, piece);
     if (what.is_flow) {
       result[{what.slot, what.label}].exposed_s.add(piece.end_s - piece.start_s);
     }
   }
+  for_each_chain(index, rank_class, [&](const TemplateChain& held, std::int32_t passes) {
+    for (const ChainUse& use : at(at(index.chains->chains, held.chain).ranks, held.rank).uses) {
+      const std::int32_t lane = at(at(index.trace->ranks, rank_class).slot_lanes, use.slot);
+      CollectiveSum& sum = result[{use.slot, use.label}];
+      sum.count += use.count * passes;
+      sum.message_bytes += use.message_bytes * passes;
+      sum.time_s.add(use.time_s * passes);
+      sum.exposed_s.add(use.exposed_s * passes);
+      sum.time_of_link[at(index.trace->lanes, lane).bound_link] += use.time_s * passes;
+    }
+  });
   return result;
 }
 

@@ -14,12 +14,18 @@
 
 namespace shardsim {
 
-[[nodiscard]] Breakdown sum_pieces(const std::vector<Piece>& pieces);
+// Of a rank class, given its cut compute stream; chains included.
+[[nodiscard]] Breakdown sum_pieces(const TraceIndex& index, std::int32_t rank_class,
+                                   const std::vector<Piece>& pieces);
 // Mean over the ranks of one stage, or over all ranks when `stage` is negative.
 [[nodiscard]] Breakdown mean_breakdown(const Trace& trace, const std::vector<Breakdown>& of_classes,
                                        std::int32_t stage);
 [[nodiscard]] std::int32_t stage_count(const Trace& trace);
 [[nodiscard]] CriticalPath critical_path(const TraceIndex& index);
+// Appends the path from the end of an operation back to time zero; returns the rank class of its
+// first operation.
+std::int32_t path_back(const TraceIndex& index, std::int32_t rank_class, std::int32_t op,
+                       std::vector<PathSegment>& segments);
 
 struct CollectiveSum {  // over ranks
   std::int64_t ranks = 0;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "analysis/chain_index.h"
 #include "base/ids.h"
 
 namespace shardsim {
@@ -19,17 +20,39 @@ std::array<std::int32_t, kStreamCount> no_ops() {
   return none;
 }
 
+using LastOps = std::array<std::int32_t, kStreamCount>;
+
+bool has_order(Stream stream) { return static_cast<std::size_t>(stream) < kStreamCount; }
+
+void enqueue(const TraceOp& what, std::int32_t op, LastOps& last) {
+  if (has_order(what.stream)) {
+    at(last, static_cast<int>(what.stream)) = op;
+  }
+  for (std::size_t s = 0; what.stands_on != 0 && s < kStreamCount; ++s) {
+    if ((what.stands_on & mask(static_cast<Stream>(s))) != 0) {
+      last[s] = op;
+    }
+  }
+}
+
 ProgramIndex index_program(const Trace& trace, const TraceProgram& program) {
   ProgramIndex index;
   index.slot_ops.resize(program.slot_groups.size());
   std::array<std::int32_t, kStreamCount> last = no_ops();
   std::int32_t op = 0;
+  std::int32_t order = 0;
+  index.passes_of_template.assign(trace.templates.size(), 0);
   for (std::int32_t p = 0; p < count(program.passes); ++p) {
     index.last_before_pass.push_back(last);
-    for (const TraceOp& what : at(trace.templates, at(program.passes, p).pass_template).ops) {
+    const TraceTemplate& t = at(trace.templates, at(program.passes, p).pass_template);
+    ++at(index.passes_of_template, at(program.passes, p).pass_template);
+    index.first_order.push_back(order);
+    order += t.uncoalesced_ops >= 0 ? t.uncoalesced_ops : count(t.ops);
+    for (const TraceOp& what : t.ops) {
       index.pass_of_op.push_back(p);
-      index.previous.push_back(at(last, static_cast<int>(what.stream)));
-      at(last, static_cast<int>(what.stream)) = op;
+      index.previous.push_back(has_order(what.stream) ? at(last, static_cast<int>(what.stream))
+                                                      : -1);
+      enqueue(what, op, last);
       if (what.stream == Stream::compute) {
         index.compute_ops.push_back(op);
       }
@@ -48,7 +71,7 @@ std::vector<std::array<std::int32_t, kStreamCount>> last_of_template(const Trace
   std::array<std::int32_t, kStreamCount> last = no_ops();
   for (std::int32_t i = 0; i < count(t.ops); ++i) {
     result.push_back(last);
-    at(last, static_cast<int>(at(t.ops, i).stream)) = i;
+    enqueue(at(t.ops, i), i, last);
   }
   return result;
 }
@@ -59,7 +82,8 @@ struct Arrival {
   Rank rank = 0;
 };
 
-// The last to arrive; among simultaneous ones the lower operation, then the lower rank.
+// `op` by its number before coalescing. The last to arrive; among simultaneous ones the lower
+// operation, then the lower rank.
 std::int32_t last_arrival(const std::vector<Arrival>& arrivals, double latest_s, double tie_s) {
   std::int32_t best = -1;
   for (std::int32_t i = 0; i < count(arrivals); ++i) {
@@ -91,7 +115,8 @@ std::vector<Meeting> meetings_of(const TraceIndex& index, const TraceLane& lane)
     for (std::int32_t m = 0; m < count(arrivals); ++m) {
       const TraceRank& rank = at(trace.ranks, at(lane.member_rank_class, m));
       const std::int32_t op = at(ops_of(m), use);
-      at(arrivals, m) = {at(rank.start_s, op), op, rank.representative};
+      at(arrivals, m) = {at(rank.start_s, op), index.order(at(lane.member_rank_class, m), op),
+                         rank.representative};
       latest = std::max(latest, at(rank.start_s, op));
     }
     result.push_back({latest, last_arrival(arrivals, latest, index.tie_s)});
@@ -125,6 +150,14 @@ double TraceIndex::end_s(std::int32_t rank_class, std::int32_t op) const {
 
 std::int32_t TraceIndex::stage(std::int32_t rank_class) const {
   return at(trace->programs, at(trace->ranks, rank_class).program).stage;
+}
+
+std::int32_t TraceIndex::order(std::int32_t rank_class, std::int32_t op) const {
+  const ProgramIndex& program = program_of(rank_class);
+  const std::int32_t pass = at(program.pass_of_op, op);
+  const std::int32_t own = static_op(rank_class, op).order;
+  const TracePass& row = pass_of(rank_class, op);
+  return at(program.first_order, pass) + (own >= 0 ? own : op - row.first_op);
 }
 
 std::int32_t TraceIndex::lane_of(std::int32_t rank_class, std::int32_t op) const {
@@ -177,7 +210,8 @@ std::int32_t TraceIndex::binding_predecessor(std::int32_t rank_class, std::int32
   int best_kind = 0;
   for_each([&](std::int32_t other, int kind) {
     if (end_s(rank_class, other) >= latest - tie_s &&
-        (best < 0 || kind < best_kind || (kind == best_kind && other < best))) {
+        (best < 0 || kind < best_kind ||
+         (kind == best_kind && order(rank_class, other) < order(rank_class, best)))) {
       best = other;
       best_kind = kind;
     }
@@ -185,10 +219,12 @@ std::int32_t TraceIndex::binding_predecessor(std::int32_t rank_class, std::int32
   return best;
 }
 
-TraceIndex make_trace_index(const Trace& trace) {
+namespace {
+
+TraceIndex make_plain_index(const Trace& trace, double tie_s) {
   TraceIndex index;
   index.trace = &trace;
-  index.tie_s = kTie * trace.step_s;
+  index.tie_s = tie_s;
   for (const TraceProgram& program : trace.programs) {
     index.programs.push_back(index_program(trace, program));
   }
@@ -199,6 +235,20 @@ TraceIndex make_trace_index(const Trace& trace) {
     index.meetings.push_back(meetings_of(index, lane));
   }
   return index;
+}
+
+}  // namespace
+
+TraceIndex make_trace_index(const Trace& trace) {
+  TraceIndex index = make_plain_index(trace, kTie * trace.step_s);
+  if (!trace.chains.empty()) {
+    index.chains = std::make_shared<const ChainsIndex>(make_chains_index(index));
+  }
+  return index;
+}
+
+TraceIndex make_chain_trace_index(const Trace& chain, double tie_s) {
+  return make_plain_index(chain, tie_s);
 }
 
 }  // namespace shardsim

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "trace/trace.h"
@@ -28,9 +29,13 @@ struct ProgramIndex {
   std::vector<std::int32_t> use;                    // flows: which use of their slot, else -1
   std::vector<std::vector<std::int32_t>> slot_ops;  // per slot, in order of use
   std::vector<std::int32_t> compute_ops;            // operations of the compute stream, in order
+  std::vector<std::int32_t> first_order;  // per pass: operations before it, before coalescing
+  std::vector<std::int32_t> passes_of_template;
   // Per pass and stream: the last operation enqueued before the pass, -1 = none.
   std::vector<std::array<std::int32_t, kStreamCount>> last_before_pass;
 };
+
+struct ChainsIndex;
 
 struct TraceIndex {
   const Trace* trace = nullptr;
@@ -39,6 +44,7 @@ struct TraceIndex {
   // Per template, operation and stream: the last one before it in the template, -1 = none.
   std::vector<std::vector<std::array<std::int32_t, kStreamCount>>> last_in_template;
   std::vector<std::vector<Meeting>> meetings;  // per lane and use
+  std::shared_ptr<const ChainsIndex> chains;   // of a coalesced trace
 
   [[nodiscard]] const ProgramIndex& program_of(std::int32_t rank_class) const;
   [[nodiscard]] const TracePass& pass_of(std::int32_t rank_class, std::int32_t op) const;
@@ -46,6 +52,8 @@ struct TraceIndex {
   [[nodiscard]] double start_s(std::int32_t rank_class, std::int32_t op) const;
   [[nodiscard]] double end_s(std::int32_t rank_class, std::int32_t op) const;
   [[nodiscard]] std::int32_t stage(std::int32_t rank_class) const;
+  // Number of the operation before coalescing: ties go by it.
+  [[nodiscard]] std::int32_t order(std::int32_t rank_class, std::int32_t op) const;
 
   // REQUIRES: the operation is a flow.
   [[nodiscard]] std::int32_t lane_of(std::int32_t rank_class, std::int32_t op) const;
@@ -60,5 +68,7 @@ struct TraceIndex {
 
 // REQUIRES: check_trace holds; `trace` outlives the index.
 [[nodiscard]] TraceIndex make_trace_index(const Trace& trace);
+// Of a chain's trace, whose ties are those of the whole.
+[[nodiscard]] TraceIndex make_chain_trace_index(const Trace& chain, double tie_s);
 
 }  // namespace shardsim

@@ -10,10 +10,12 @@ namespace shardsim {
 
 struct SimulationArguments {
   std::string fold = "auto";
-  std::string coalesce = "auto";
+  std::string coalesce = "off";
   bool check = false;
   [[nodiscard]] SimulateOptions options() const {
-    return {fold == "off" ? FoldMode::off : FoldMode::automatic, check};
+    return {.fold = fold == "off" ? FoldMode::off : FoldMode::automatic,
+            .coalesce = coalesce == "off" ? CoalesceMode::off : CoalesceMode::automatic,
+            .check = check};
   }
 };
 

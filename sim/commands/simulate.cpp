@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "analysis/analysis.h"
 #include "lowering/lowering.h"
@@ -35,6 +36,10 @@ Prepared prepare(const RunSpec& run, const SimulateOptions& options) {
   if (options.check) check_lowered(lowered);
   prepared.folded = fold(lowered, options.fold);
   if (options.check) check_folded(prepared.folded);
+  if (options.coalesce == CoalesceMode::automatic) {
+    prepared.folded = coalesce(std::move(prepared.folded));
+    if (options.check) check_folded(prepared.folded);
+  }
   return prepared;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "fold/coalesce.h"
 #include "fold/fold.h"
 #include "lowering/lowered.h"
 #include "platform/fabric.h"
@@ -18,6 +19,7 @@ namespace shardsim {
 
 struct SimulateOptions {
   FoldMode fold = FoldMode::automatic;
+  CoalesceMode coalesce = CoalesceMode::off;
   bool check = false;  // run the checker of every stage's value
 };
 

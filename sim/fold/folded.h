@@ -60,6 +60,40 @@ struct LinkLoad {  // unsimplified: for utilisation and bytes per link
   std::int64_t weight = 0;  // of this lane class on the representative link
 };
 
+// A chain of operations whose times are fixed from the moment it starts: see fold/coalesce.h. All
+// times in seconds from that moment, at the speed of the ranks.
+struct ChainRank {  // what one rank class of the domain does in the chain
+  std::int32_t slot_count = 0;
+  LoweredTemplate body{};         // its operations in order, dependencies within the chain
+  std::vector<double> start_s{};  // of a flow: this rank's arrival
+  std::vector<double> end_s{};
+  std::int32_t first_compute_part = -1;  // into Folded::parts; those on the compute stream are
+  std::int32_t compute_part_count = 0;   // consecutive
+  std::int32_t head = -1;  // operation of the coalesced template that starts it, -1 = none
+};
+
+struct ChainLane {                  // of the flows in the chain
+  std::vector<LaneMember> members;  // rank_class = index into Chain::ranks
+  Seconds hop_latency{};
+  BytesPerSecond pace_alone{};
+};
+
+struct Chain {
+  std::vector<ChainRank> ranks;  // by the order of classes in Folded::domains
+  std::vector<ChainLane> lanes;
+  std::vector<std::vector<std::int32_t>> slot_lanes;  // per rank and slot, -1 = none in the chain
+};
+
+// A piece of a chain between two moments at which something outside it can be told.
+struct ChainPart {
+  std::int32_t chain = 0;
+  std::int32_t rank = 0;  // of Chain::ranks
+  std::int32_t exit = 0;  // operation of its body whose end is the end of the part
+  double start_s = 0;
+  double end_s = 0;
+  bool on_compute = false;  // covers that much of the compute stream; else runs beside it
+};
+
 struct Folded {
   std::vector<LoweredTemplate> templates;
   std::vector<LoweredProgram> programs;
@@ -74,6 +108,11 @@ struct Folded {
   std::vector<LinkLoad> loads;
   std::vector<std::int32_t> class_of_rank;
   std::vector<std::string> labels;
+  // Only when coalesced:
+  std::vector<Chain> chains;
+  std::vector<ChainPart> parts;
+  std::vector<std::vector<std::int32_t>> domains;  // rank classes in lockstep, rising
+  std::vector<std::int32_t> domain_of_class;
 };
 
 }  // namespace shardsim

@@ -2,6 +2,8 @@
 //
 // An operation waits for the one before it on its stream, for its deps, and for the last one before
 // it on each stream that it joins: streams are first in, first out, so the last ended means all.
+// An operation may stand as the last one on further streams (LoweredOp::stands_on) without having
+// waited for what was there.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +25,9 @@ class DependencyWalk {
   const std::vector<std::int32_t>& predecessors(const LoweredTemplate& lowered, const LoweredOp& op,
                                                 std::int32_t first_op) {
     found_.clear();
-    add(tails_[static_cast<std::size_t>(op.stream)]);
+    if (op.stream != kNoStream) {
+      add(tails_[static_cast<std::size_t>(op.stream)]);
+    }
     for (std::int32_t i = 0; i < op.dep_count; ++i) {
       add(first_op + at(lowered.deps, op.first_dep + i));
     }
@@ -39,6 +43,11 @@ class DependencyWalk {
 
   void enqueue(const LoweredOp& op, std::int32_t index) {
     tails_[static_cast<std::size_t>(op.stream)] = index;
+    for (std::size_t stream = 0; op.stands_on >> stream != 0; ++stream) {
+      if ((op.stands_on >> stream & 1U) != 0) {
+        tails_[stream] = index;
+      }
+    }
   }
 
  private:

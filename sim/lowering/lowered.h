@@ -33,6 +33,10 @@ struct LoweredOp {
   double steps = 0;        // flows: hops in a row, each costs the lane's hop latency
   double amount = 0;       // flows: bytes per unit of weight
   Bytes message{};         // flows: bytes of the collective, for reports
+  // Only in coalesced templates (fold/coalesce.h):
+  std::int32_t order = -1;   // number of the operation before coalescing, -1 = its index
+  std::int32_t part = -1;    // Folded::parts: a part of a chain, -1 = an operation of its own
+  StreamMask stands_on = 0;  // streams whose last operation this is, besides its own
 };
 
 struct LoweredTemplate {
@@ -41,6 +45,7 @@ struct LoweredTemplate {
   PassKind kind = PassKind::forward;
   std::vector<LoweredOp> ops{};
   std::vector<std::int32_t> deps{};
+  std::int32_t uncoalesced_ops = -1;  // how many there were before coalescing, -1 = ops.size()
 };
 
 struct LoweredPass {
@@ -76,7 +81,9 @@ inline constexpr std::size_t kLoweredStreamCount = kStreamCount + 4;
   return static_cast<Stream>(kStreamCount + static_cast<std::size_t>(collective) -
                              static_cast<std::size_t>(Stream::tp));
 }
-static_assert(kLoweredStreamCount <= 8 * sizeof(StreamMask));
+// Operations on no stream wait for nothing but their dependencies and joins.
+inline constexpr Stream kNoStream = static_cast<Stream>(kLoweredStreamCount);
+static_assert(kLoweredStreamCount < 8 * sizeof(StreamMask));
 
 struct Lane {
   std::int32_t kind = 0;       // equal for lanes that may be folded together: algorithm and role

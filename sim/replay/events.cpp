@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "fold/private_lanes.h"
 #include "replay/network.h"
 #include "replay/op_graph.h"
 #include "replay/stuck.h"
@@ -24,34 +25,25 @@ struct LanePlan {
   std::vector<RouteUse> route{};  // contended lanes
 };
 
-// A lane is private when no other lane uses its rows and its flows cannot overlap each other.
 std::vector<LanePlan> plan_lanes(const Folded& folded, const std::vector<OpGraph>& graphs) {
-  std::vector<std::int32_t> users(folded.rows.size(), 0);
-  for (const LinkUse& use : folded.uses) {
-    ++at(users, use.link);
-  }
+  const std::vector<LanePace> paces = lane_paces(folded);
   std::vector<LanePlan> plans(folded.lanes.size());
   std::int32_t flows = 0;
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const LaneClass& lane = folded.lanes[i];
     LanePlan& plan = plans[i];
     plan.first_flow = flows;
-    bool serial = false;
-    for (std::int32_t m = 0; m < lane.member_count; ++m) {
-      const LaneMember& member = at(folded.members, lane.first_member + m);
+    if (lane.member_count > 0) {
+      const LaneMember& member = at(folded.members, lane.first_member);
       const OpGraph& graph = at(graphs, at(folded.ranks, member.rank_class).program);
-      serial = serial || at(graph.slot_is_serial, member.slot) != 0;
       plan.flow_count =
           at(graph.first_slot_op, member.slot + 1) - at(graph.first_slot_op, member.slot);
     }
     flows += plan.flow_count;
-    plan.contended = !serial && lane.use_count > 0;
-    plan.pace_Bps = std::numeric_limits<double>::infinity();
+    plan.contended = !paces[i].is_private;
+    plan.pace_Bps = paces[i].pace_Bps;
     for (std::int32_t u = 0; u < lane.use_count; ++u) {
       const LinkUse& use = at(folded.uses, lane.first_use + u);
-      const double capacity = at(folded.rows, use.link).capacity.value();
-      plan.contended = plan.contended || at(users, use.link) > 1;
-      plan.pace_Bps = std::min(plan.pace_Bps, capacity / static_cast<double>(use.weight));
       plan.route.push_back({use.link, use.weight});
     }
   }

@@ -27,7 +27,6 @@ void for_each_op(const Folded& folded, const LoweredProgram& program, Visit visi
 void fill_slots(const LoweredProgram& program, OpGraph& graph) {
   const std::size_t slots = program.slots.size();
   graph.first_slot_op.assign(slots + 1, 0);
-  graph.slot_is_serial.assign(slots, 1);
   for (const LoweredOp* op : graph.ops) {
     if (op->is_flow) {
       ++at(graph.first_slot_op, op->slot + 1);
@@ -47,9 +46,6 @@ void fill_slots(const LoweredProgram& program, OpGraph& graph) {
     const std::int32_t place = at(next, op.slot)++;
     at(graph.use, i) = place - first;
     at(graph.slot_ops, place) = i;
-    if (at(graph.ops, at(graph.slot_ops, first))->stream != op.stream) {
-      at(graph.slot_is_serial, op.slot) = 0;
-    }
   }
 }
 

@@ -20,9 +20,8 @@ struct OpGraph {
   std::vector<std::uint16_t> predecessors;    // how many
   std::vector<std::int32_t> first_successor;  // size ops + 1
   std::vector<std::int32_t> successors;
-  std::vector<std::int32_t> first_slot_op;   // size slots + 1
-  std::vector<std::int32_t> slot_ops;        // operations of each slot in order of use
-  std::vector<std::uint8_t> slot_is_serial;  // all of its operations are on one stream
+  std::vector<std::int32_t> first_slot_op;  // size slots + 1
+  std::vector<std::int32_t> slot_ops;       // operations of each slot in order of use
 };
 
 [[nodiscard]] OpGraph make_op_graph(const Folded& folded, const LoweredProgram& program);

@@ -21,11 +21,18 @@ TraceOp trace_op(const LoweredOp& op) {
           .duration_s = op.duration.value(),
           .steps = op.steps,
           .amount = op.amount,
-          .message = op.message};
+          .message = op.message,
+          .order = op.order,
+          .part = op.part,
+          .stands_on = op.stands_on};
 }
 
 TraceTemplate trace_template(const LoweredTemplate& lowered) {
-  TraceTemplate result{.name = lowered.name, .kind = lowered.kind, .ops = {}, .deps = lowered.deps};
+  TraceTemplate result{.name = lowered.name,
+                       .kind = lowered.kind,
+                       .ops = {},
+                       .deps = lowered.deps,
+                       .uncoalesced_ops = lowered.uncoalesced_ops};
   result.ops.reserve(lowered.ops.size());
   for (const LoweredOp& op : lowered.ops) {
     result.ops.push_back(trace_op(op));
@@ -66,17 +73,98 @@ TraceLane trace_lane(const Folded& folded, const LaneClass& lane) {
   return result;
 }
 
+// What happens inside a chain, seen from its start: one pass per rank of the domain.
+Trace chain_trace(const Chain& chain) {
+  Trace trace;
+  for (std::size_t i = 0; i < chain.lanes.size(); ++i) {
+    TraceLane lane{.size = 1,
+                   .member_rank_class = {},
+                   .member_slot = {},
+                   .hop_latency_s = chain.lanes[i].hop_latency.value(),
+                   .pace_alone_Bps = chain.lanes[i].pace_alone.value()};
+    for (const LaneMember& member : chain.lanes[i].members) {
+      lane.member_rank_class.push_back(member.rank_class);
+      lane.member_slot.push_back(member.slot);
+    }
+    trace.lanes.push_back(std::move(lane));
+  }
+  for (std::int32_t i = 0; i < count(chain.ranks); ++i) {
+    const ChainRank& rank = at(chain.ranks, i);
+    trace.heads.push_back(rank.head);
+    trace.templates.push_back(trace_template(rank.body));
+    TraceProgram program;
+    program.passes.push_back({.pass_template = i});
+    program.slot_groups.resize(static_cast<std::size_t>(rank.slot_count));
+    program.slot_algorithms.resize(static_cast<std::size_t>(rank.slot_count));
+    trace.programs.push_back(std::move(program));
+    trace.ranks.push_back({.representative = i,
+                           .size = 1,
+                           .program = i,
+                           .slot_lanes = at(chain.slot_lanes, i),
+                           .start_s = rank.start_s,
+                           .end_s = rank.end_s});
+    for (const double end : rank.end_s) {
+      trace.step_s = std::max(trace.step_s, end);
+    }
+  }
+  return trace;
+}
+
+void add_chains(const Folded& folded, Trace& trace) {
+  trace.chains.reserve(folded.chains.size());
+  for (const Chain& chain : folded.chains) {
+    trace.chains.push_back(chain_trace(chain));
+  }
+  trace.parts.reserve(folded.parts.size());
+  for (const ChainPart& part : folded.parts) {
+    trace.parts.push_back({.chain = part.chain,
+                           .rank = part.rank,
+                           .exit = part.exit,
+                           .start_s = part.start_s,
+                           .end_s = part.end_s,
+                           .on_compute = part.on_compute});
+  }
+  trace.domains = folded.domains;
+  trace.domain_of_class = folded.domain_of_class;
+}
+
+// Bytes per unit of weight that the operations of a template move through each slot.
+void add_amounts(const Folded& folded, const LoweredTemplate& from, std::vector<double>& amounts) {
+  for (std::int32_t i = 0; i < count(from.ops); ++i) {
+    const LoweredOp& op = at(from.ops, i);
+    if (op.is_flow) {
+      at(amounts, op.slot) += op.amount;
+    }
+    if (op.part < 0) {
+      continue;
+    }
+    const ChainPart& part = at(folded.parts, op.part);
+    const ChainRank& rank = at(at(folded.chains, part.chain).ranks, part.rank);
+    if (rank.head == i) {
+      add_amounts(folded, rank.body, amounts);
+    }
+  }
+}
+
 // Bytes per unit of weight that each slot of each program moves in a step.
 std::vector<std::vector<double>> slot_amounts(const Folded& folded) {
   std::vector<std::vector<double>> result(folded.programs.size());
   for (std::size_t p = 0; p < folded.programs.size(); ++p) {
     const LoweredProgram& program = folded.programs[p];
     result[p].assign(program.slots.size(), 0.0);
+    std::vector<std::int64_t> passes(folded.templates.size(), 0);
     for (const LoweredPass& pass : program.passes) {
-      for (const LoweredOp& op : at(folded.templates, pass.pass_template).ops) {
-        if (op.is_flow) {
-          at(result[p], op.slot) += op.amount;
-        }
+      ++at(passes, pass.pass_template);
+    }
+    std::vector<double> amounts;
+    for (std::size_t t = 0; t < passes.size(); ++t) {
+      if (passes[t] == 0) {
+        continue;
+      }
+      amounts.assign(program.slots.size(), 0.0);
+      add_amounts(folded, folded.templates[t], amounts);
+      for (std::size_t slot = 0; slot < amounts.size(); ++slot) {
+        result[p][slot] += static_cast<double>(passes[t]) * amounts[slot];
       }
     }
   }
@@ -136,6 +224,7 @@ Trace make_trace(const Folded& folded, const Fabric* fabric, Times&& times) {
                            .users = {}});
   }
   add_link_bytes(folded, trace);
+  add_chains(folded, trace);
   trace.ranks.reserve(folded.ranks.size());
   for (std::size_t i = 0; i < folded.ranks.size(); ++i) {
     const RankClass& rank = folded.ranks[i];

@@ -26,6 +26,7 @@ void check_templates(const Trace& trace) {
       const std::string text = fmt::format("template {}, operation {}", t.name, i);
       SHARDSIM_CHECK(is_index(trace.labels, op.label), text);
       SHARDSIM_CHECK(op.is_flow == (op.slot >= 0), text);
+      SHARDSIM_CHECK(op.part < 0 || is_index(trace.parts, op.part), text);
       SHARDSIM_CHECK(op.duration_s >= 0 && op.steps >= 0 && op.amount >= 0, text);
       SHARDSIM_CHECK(op.first_dep >= 0 && op.first_dep + op.dep_count <= count(t.deps), text);
       for (std::int32_t d = 0; d < op.dep_count; ++d) {
@@ -96,8 +97,11 @@ class RankCheck {
       SHARDSIM_CHECK(start >= at(rank_.end_s, dep) - rounding,
                      place(op) + fmt::format(" starts before operation {} has ended", dep));
     }
-    double& last = at(last_end_, static_cast<int>(what.stream));
-    last = std::max(last, end);
+    for (std::size_t s = 0; s < kStreamCount; ++s) {
+      const bool stands = what.stream == static_cast<Stream>(s) ||
+                          (what.stands_on & mask(static_cast<Stream>(s))) != 0;
+      last_end_[s] = stands ? std::max(last_end_[s], end) : last_end_[s];
+    }
     if (what.is_flow) {
       SHARDSIM_CHECK(is_index(slot_ops_, what.slot), place(op));
       SHARDSIM_CHECK(is_index(trace_.lanes, at(rank_.slot_lanes, what.slot)), place(op));

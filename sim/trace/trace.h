@@ -3,6 +3,10 @@
 //
 // Times are seconds from the start of the step. Operations of a rank class are numbered through its
 // passes: pass p's operation i has index first_op[p] + i.
+//
+// A coalesced replay knows chains of operations whose times are fixed once the chain starts. Such a
+// chain stands in a template as consecutive *parts*; what happens inside is a small trace of its
+// own, with one pass per rank of the chain's domain and times from the start of the chain.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +33,9 @@ struct TraceOp {  // static part, shared by all passes that run its template
   double steps = 0;       // flows: hops in a row, each costs the lane's hop latency
   double amount = 0;      // flows: bytes per unit of weight
   Bytes message{};
+  std::int32_t order = -1;   // number before coalescing, -1 = its index; ties go by it
+  std::int32_t part = -1;    // Trace::parts, -1 = an operation of its own
+  StreamMask stands_on = 0;  // streams whose last operation this is, besides its own
 };
 
 struct TraceTemplate {
@@ -36,6 +43,16 @@ struct TraceTemplate {
   PassKind kind = PassKind::forward;
   std::vector<TraceOp> ops;
   std::vector<std::int32_t> deps;
+  std::int32_t uncoalesced_ops = -1;  // how many there were before coalescing, -1 = ops.size()
+};
+
+struct TracePart {
+  std::int32_t chain = 0;  // Trace::chains
+  std::int32_t rank = 0;   // of the chain's trace
+  std::int32_t exit = 0;   // its operation that ends when the part ends
+  double start_s = 0;      // from the start of the chain
+  double end_s = 0;
+  bool on_compute = false;  // covers that much of the compute stream; else runs beside it
 };
 
 struct TracePass {
@@ -91,6 +108,9 @@ struct ReplayCounts {
 };
 
 struct Trace {
+  // Of a chain's trace: the operation that starts the chain in the template of each rank, -1 = the
+  // rank has no operation in it.
+  std::vector<std::int32_t> heads;
   std::vector<TraceTemplate> templates;
   std::vector<TraceProgram> programs;
   std::vector<TraceRank> ranks;
@@ -99,6 +119,10 @@ struct Trace {
   std::vector<std::string> labels;
   ReplayCounts counts;
   double step_s = 0;
+  std::vector<Trace> chains;  // only of a coalesced replay, with what follows
+  std::vector<TracePart> parts;
+  std::vector<std::vector<std::int32_t>> domains;  // rank classes in the order of a chain's ranks
+  std::vector<std::int32_t> domain_of_class;
 };
 
 }  // namespace shardsim

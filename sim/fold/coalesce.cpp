@@ -1,0 +1,379 @@
+#include "fold/coalesce.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "base/errors.h"
+#include "fold/chain_parts.h"
+#include "fold/lockstep.h"
+#include "fold/private_lanes.h"
+
+namespace shardsim {
+namespace {
+
+using Key = std::vector<std::uint64_t>;
+
+std::uint64_t bits(double value) { return std::bit_cast<std::uint64_t>(value); }
+
+bool repeats(PassKind kind) {
+  return kind == PassKind::forward || kind == PassKind::backward || kind == PassKind::weight;
+}
+
+// Streams such that whatever waits for what they held before its pass also waits for what the
+// compute stream held: the last operation on them need not be told when the compute stream is busy
+// longer.
+StreamMask safe_in(const LoweredTemplate& from, const Waits& waits) {
+  auto safe = static_cast<StreamMask>(~0U);
+  std::vector<std::uint8_t> after_compute(from.ops.size(), 0);
+  for (std::int32_t i = 0; i < count(from.ops); ++i) {
+    bool after = (at(waits.entry, i) & mask(Stream::compute)) != 0;
+    for (std::int32_t w = at(waits.first, i); w < at(waits.first, i + 1); ++w) {
+      after = after || at(after_compute, at(waits.ops, w)) != 0;
+    }
+    at(after_compute, i) = after ? 1 : 0;
+    if (!after) {
+      safe = static_cast<StreamMask>(safe & ~at(waits.entry, i));
+    }
+  }
+  return safe;
+}
+
+class Coalescer {
+ public:
+  explicit Coalescer(Folded folded) : folded_(std::move(folded)), paces_(lane_paces(folded_)) {
+    old_templates_ = std::move(folded_.templates);
+    old_programs_ = std::move(folded_.programs);
+    folded_.templates.clear();
+    folded_.programs.clear();
+    waits_.reserve(old_templates_.size());
+    for (const LoweredTemplate& from : old_templates_) {
+      waits_.push_back(make_waits(from));
+      safe_of_template_.push_back(safe_in(from, waits_.back()));
+    }
+    number_structures();
+  }
+
+  Folded run() {
+    find_domains();
+    for (const std::vector<std::int32_t>& classes : folded_.domains) {
+      coalesce_domain(classes);
+    }
+    return std::move(folded_);
+  }
+
+ private:
+  // ---- domains
+
+  // Programs of one structure run the same passes in the same order, on one stage.
+  void number_structures() {
+    std::map<Key, std::int32_t> known;
+    for (const LoweredProgram& program : old_programs_) {
+      Key key{static_cast<std::uint64_t>(program.stage)};
+      StreamMask safe = static_cast<StreamMask>(~0U);
+      for (const LoweredPass& pass : program.passes) {
+        key.push_back(static_cast<std::uint64_t>(at(old_templates_, pass.pass_template).source));
+        safe = static_cast<StreamMask>(safe & at(safe_of_template_, pass.pass_template));
+      }
+      structures_.push_back(known.try_emplace(std::move(key), count(known)).first->second);
+      safe_of_program_.push_back(safe);
+    }
+  }
+
+  // Whether the lane's flows can belong to chains: nothing contends them, and its members are
+  // classes of one structure that each use it once, in the same role.
+  [[nodiscard]] bool in_lockstep(std::int32_t index) const {
+    const LaneClass& lane = at(folded_.lanes, index);
+    if (!at(paces_, index).is_private || lane.member_count == 0) {
+      return false;
+    }
+    const LaneMember& first = at(folded_.members, lane.first_member);
+    const std::int32_t program = at(folded_.ranks, first.rank_class).program;
+    for (std::int32_t m = 0; m < lane.member_count; ++m) {
+      const LaneMember& member = at(folded_.members, lane.first_member + m);
+      const std::int32_t other = at(folded_.ranks, member.rank_class).program;
+      const LaneMember& before = at(folded_.members, lane.first_member + std::max(m - 1, 0));
+      if (at(at(old_programs_, other).slots, member.slot).role != 0 ||
+          at(structures_, other) != at(structures_, program) ||
+          (m > 0 && before.rank_class == member.rank_class)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  std::int32_t root(std::int32_t rank_class) {
+    while (at(parents_, rank_class) != rank_class) {
+      at(parents_, rank_class) = at(parents_, at(parents_, rank_class));
+      rank_class = at(parents_, rank_class);
+    }
+    return rank_class;
+  }
+
+  void find_domains() {
+    parents_.resize(folded_.ranks.size());
+    std::iota(parents_.begin(), parents_.end(), 0);
+    for (std::int32_t lane = 0; lane < count(folded_.lanes); ++lane) {
+      lockstep_.push_back(in_lockstep(lane) ? 1 : 0);
+      if (lockstep_.back() == 0) {
+        continue;
+      }
+      const LaneClass& row = at(folded_.lanes, lane);
+      for (std::int32_t m = 1; m < row.member_count; ++m) {
+        const std::int32_t a = root(at(folded_.members, row.first_member).rank_class);
+        const std::int32_t b = root(at(folded_.members, row.first_member + m).rank_class);
+        at(parents_, std::max(a, b)) = std::min(a, b);
+      }
+    }
+    std::vector<std::int32_t> domain_of_root(folded_.ranks.size(), -1);
+    for (std::int32_t rank = 0; rank < count(folded_.ranks); ++rank) {
+      std::int32_t& domain = at(domain_of_root, root(rank));
+      if (domain < 0) {
+        domain = count(folded_.domains);
+        folded_.domains.emplace_back();
+      }
+      at(folded_.domains, domain).push_back(rank);
+      folded_.domain_of_class.push_back(domain);
+    }
+  }
+
+  // The domain in numbers of its own, and what tells it from others.
+  std::pair<Domain, Key> describe(const std::vector<std::int32_t>& classes) {
+    Domain domain;
+    Key key;
+    std::map<std::int32_t, std::int32_t> lane_numbers;
+    for (std::int32_t i = 0; i < count(classes); ++i) {
+      const RankClass& rank = at(folded_.ranks, at(classes, i));
+      const StreamMask safe = at(safe_of_program_, rank.program);
+      domain.classes.push_back({.speed = rank.speed, .safe_streams = safe, .slot_lanes = {}});
+      key.insert(key.end(), {bits(rank.speed), static_cast<std::uint64_t>(rank.slot_count), safe});
+      for (std::int32_t slot = 0; slot < rank.slot_count; ++slot) {
+        const std::int32_t lane = at(folded_.slot_lanes, rank.first_slot + slot);
+        std::int32_t number = -1;
+        if (at(lockstep_, lane) != 0) {
+          const auto [found, added] = lane_numbers.try_emplace(lane, count(domain.lanes));
+          number = found->second;
+          if (added) {
+            add_lane(lane, domain, key);
+          }
+          at(domain.lanes, number).members.push_back({.rank_class = i, .slot = slot});
+        }
+        domain.classes.back().slot_lanes.push_back(number);
+        key.push_back(static_cast<std::uint64_t>(number));
+      }
+    }
+    return {std::move(domain), std::move(key)};
+  }
+
+  void add_lane(std::int32_t lane, Domain& domain, Key& key) const {
+    const LaneClass& row = at(folded_.lanes, lane);
+    const double pace = at(paces_, lane).pace_Bps;
+    domain.lanes.push_back({.members = {},
+                            .hop_latency = row.hop_latency,
+                            .pace_alone = row.pace_alone,
+                            .pace_Bps = pace});
+    key.insert(key.end(),
+               {bits(row.hop_latency.value()), bits(row.pace_alone.value()), bits(pace)});
+  }
+
+  // ---- templates and programs
+
+  void coalesce_domain(const std::vector<std::int32_t>& classes) {
+    const auto [domain, key] = describe(classes);
+    Key with_programs = key;
+    for (const std::int32_t rank : classes) {
+      with_programs.push_back(static_cast<std::uint64_t>(at(folded_.ranks, rank).program));
+    }
+    const auto [found, added] = known_programs_.try_emplace(std::move(with_programs));
+    if (added) {
+      found->second = make_programs(classes, domain, key);
+    }
+    for (std::int32_t i = 0; i < count(classes); ++i) {
+      RankClass& rank = at(folded_.ranks, at(classes, i));
+      rank.program = at(found->second, i);
+      rank.speed = 1.0;  // durations are those at the rank's speed from now on
+    }
+  }
+
+  std::vector<std::int32_t> make_programs(const std::vector<std::int32_t>& classes,
+                                          const Domain& domain, const Key& key) {
+    const std::int32_t first = count(folded_.programs);
+    std::vector<std::int32_t> result;
+    for (const std::int32_t rank : classes) {
+      result.push_back(count(folded_.programs));
+      folded_.programs.push_back(at(old_programs_, at(folded_.ranks, rank).program));
+    }
+    // Passes of one number share a template, or a tuple of them.
+    std::map<std::vector<std::int32_t>, std::vector<std::int32_t>> known;
+    std::vector<std::int32_t> sources(classes.size());
+    for (std::int32_t pass = 0; pass < count(at(folded_.programs, first).passes); ++pass) {
+      for (std::int32_t i = 0; i < count(classes); ++i) {
+        at(sources, i) = at(at(folded_.programs, first + i).passes, pass).pass_template;
+      }
+      const auto [found, added] = known.try_emplace(sources);
+      if (added) {
+        found->second = templates_of(sources, domain, key);
+      }
+      for (std::int32_t i = 0; i < count(classes); ++i) {
+        at(at(folded_.programs, first + i).passes, pass).pass_template = at(found->second, i);
+      }
+    }
+    return result;
+  }
+
+  std::vector<std::int32_t> templates_of(const std::vector<std::int32_t>& sources,
+                                         const Domain& domain, const Key& key) {
+    Key whole = key;
+    whole.insert(whole.end(), sources.begin(), sources.end());
+    const auto [found, added] = known_templates_.try_emplace(std::move(whole));
+    if (added && !(repeats(at(old_templates_, sources.front()).kind) &&
+                   add_chains(sources, domain, found->second))) {
+      for (std::int32_t i = 0; i < count(sources); ++i) {
+        found->second.push_back(add_as_is(at(sources, i), at(domain.classes, i).speed));
+      }
+    }
+    return found->second;
+  }
+
+  std::int32_t add_as_is(std::int32_t source, double speed) {
+    folded_.templates.push_back(at(old_templates_, source));
+    for (LoweredOp& op : folded_.templates.back().ops) {
+      if (!op.is_flow) {
+        op.duration = Seconds{timer_seconds(op, speed)};
+      }
+    }
+    return count(folded_.templates) - 1;
+  }
+
+  bool add_chains(const std::vector<std::int32_t>& sources, const Domain& domain,
+                  std::vector<std::int32_t>& result) {
+    std::vector<const LoweredTemplate*> from;
+    std::vector<const Waits*> waits;
+    for (const std::int32_t source : sources) {
+      from.push_back(&at(old_templates_, source));
+      waits.push_back(&at(waits_, source));
+    }
+    const Placement placement = place_operations(domain, from, waits);
+    if (placement.places.empty()) {
+      return false;
+    }
+    const std::vector<std::uint8_t> merged = merged_chains(placement);
+    std::vector<CoalescedTemplate> written;
+    for (std::int32_t i = 0; i < count(sources); ++i) {
+      std::optional<CoalescedTemplate> one =
+          write_parts(domain, i, *at(from, i), *at(waits, i), placement, merged);
+      if (!one) {
+        return false;
+      }
+      written.push_back(std::move(*one));
+    }
+    std::vector<std::int32_t> chain_numbers(merged.size(), -1);
+    for (std::int32_t chain = 0; chain < count(merged); ++chain) {
+      if (at(merged, chain) != 0) {
+        at(chain_numbers, chain) = count(folded_.chains);
+        folded_.chains.push_back(make_chain(domain, from, placement, chain));
+      }
+    }
+    for (std::int32_t i = 0; i < count(sources); ++i) {
+      result.push_back(add_written(at(written, i), chain_numbers));
+    }
+    return true;
+  }
+
+  std::int32_t add_written(CoalescedTemplate& written,
+                           const std::vector<std::int32_t>& chain_numbers) {
+    const std::int32_t first_part = count(folded_.parts);
+    for (ChainPart part : written.parts) {
+      part.chain = at(chain_numbers, part.chain);
+      ChainRank& rank = at(at(folded_.chains, part.chain).ranks, part.rank);
+      if (part.on_compute) {
+        rank.first_compute_part =
+            rank.compute_part_count == 0 ? count(folded_.parts) : rank.first_compute_part;
+        ++rank.compute_part_count;
+      }
+      folded_.parts.push_back(part);
+    }
+    for (std::int32_t i = 0; i < count(written.from.ops); ++i) {
+      LoweredOp& op = at(written.from.ops, i);
+      if (op.part < 0) {
+        continue;
+      }
+      op.part += first_part;
+      const ChainPart& part = at(folded_.parts, op.part);
+      std::int32_t& head = at(at(folded_.chains, part.chain).ranks, part.rank).head;
+      head = head < 0 ? i : head;  // parts of a chain come in order
+    }
+    folded_.templates.push_back(std::move(written.from));
+    return count(folded_.templates) - 1;
+  }
+
+  // The operations of one chain with their times.
+  [[nodiscard]] static Chain make_chain(const Domain& domain,
+                                        const std::vector<const LoweredTemplate*>& from,
+                                        const Placement& placement, std::int32_t chain) {
+    Chain result;
+    for (const DomainLane& lane : domain.lanes) {
+      result.lanes.push_back({.members = lane.members,
+                              .hop_latency = lane.hop_latency,
+                              .pace_alone = lane.pace_alone});
+    }
+    for (std::int32_t i = 0; i < count(domain.classes); ++i) {
+      const DomainClass& rank = at(domain.classes, i);
+      result.ranks.push_back(chain_rank(rank, *at(from, i), at(placement.places, i), chain));
+      result.slot_lanes.push_back(rank.slot_lanes);
+    }
+    return result;
+  }
+
+  [[nodiscard]] static ChainRank chain_rank(const DomainClass& rank, const LoweredTemplate& from,
+                                            const std::vector<OpPlace>& places,
+                                            std::int32_t chain) {
+    ChainRank result{.slot_count = count(rank.slot_lanes)};
+    result.body.name = from.name;
+    result.body.kind = from.kind;
+    std::vector<std::int32_t> number(from.ops.size(), -1);
+    for (std::int32_t i = 0; i < count(from.ops); ++i) {
+      const OpPlace& place = at(places, i);
+      if (place.chain != chain || place.is_free) {
+        continue;
+      }
+      LoweredOp op = at(from.ops, i);
+      op.first_dep = count(result.body.deps);
+      for (std::int32_t d = 0; d < op.dep_count; ++d) {
+        const std::int32_t dep = at(number, at(from.deps, at(from.ops, i).first_dep + d));
+        if (dep >= 0) {
+          result.body.deps.push_back(dep);
+        }
+      }
+      op.dep_count = count(result.body.deps) - op.first_dep;
+      op.duration = op.is_flow ? op.duration : Seconds{timer_seconds(op, rank.speed)};
+      op.order = i;
+      at(number, i) = count(result.body.ops);
+      result.body.ops.push_back(op);
+      result.start_s.push_back(place.start_s);
+      result.end_s.push_back(place.end_s);
+    }
+    return result;
+  }
+
+  Folded folded_;
+  std::vector<LanePace> paces_;
+  std::vector<LoweredTemplate> old_templates_;
+  std::vector<LoweredProgram> old_programs_;
+  std::vector<Waits> waits_;
+  std::vector<StreamMask> safe_of_template_;
+  std::vector<std::int32_t> structures_;  // per program
+  std::vector<StreamMask> safe_of_program_;
+  std::vector<std::uint8_t> lockstep_;  // per lane
+  std::vector<std::int32_t> parents_;   // of rank classes, to domains
+  std::map<Key, std::vector<std::int32_t>> known_programs_;
+  std::map<Key, std::vector<std::int32_t>> known_templates_;
+};
+
+}  // namespace
+
+Folded coalesce(Folded folded) { return Coalescer(std::move(folded)).run(); }
+
+}  // namespace shardsim
