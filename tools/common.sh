@@ -5,7 +5,7 @@ project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # Debian packages by what needs them.
 build_packages=(g++ cmake ninja-build pkg-config libsimgrid-dev nlohmann-json3-dev libcli11-dev
-  libfmt-dev zlib1g-dev)
+  libfmt-dev)
 test_packages=(catch2 librapidcheck-dev libvalijson-dev python3)
 dev_packages=(clang-format-14 clang-tidy-14 ccache)
 
@@ -34,6 +34,7 @@ install_missing() {
 }
 
 # build_target PRESET TARGET...: configures when needed, then builds; quiet unless something fails.
+# With tests=ON the tests are configured too; once they are, they stay.
 build_target() {
   local preset=$1 folder
   shift
@@ -41,9 +42,11 @@ build_target() {
   [ "$preset" = release ] || folder=$project/build-$preset
   local log=$folder/tools.log
   mkdir -p "$folder"
-  if ! [ -f "$folder/build.ninja" ]; then
+  if ! [ -f "$folder/build.ninja" ] ||
+    { [ "${tests:-OFF}" = ON ] && grep -q '^SHARDSIM_TESTS:BOOL=OFF' "$folder/CMakeCache.txt"; }; then
     say "configuring ($preset)"
-    (cd "$project" && cmake --preset "$preset") >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+    (cd "$project" && cmake --preset "$preset" -DSHARDSIM_TESTS="${tests:-OFF}") >"$log" 2>&1 ||
+      { cat "$log" >&2; exit 1; }
   fi
   if ninja -C "$folder" -n "$@" 2>/dev/null | grep -qE 'Building|Linking'; then
     say "building $* ($preset); the first time takes minutes"
