@@ -26,7 +26,7 @@ void add_output_options(CLI::App& app, OutputOptions& options,
 
 void add_set_option(CLI::App& app, std::vector<std::string>& overrides) {
   app.add_option("--set", overrides, "KEY=VALUE: replace a key of the run file, e.g. parallel.tp=4")
-      ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
 }
 

@@ -136,7 +136,7 @@ Outcome compare_command(const Arguments& arguments) {
   SimulationArguments simulation;
   app.add_option("RUN", files, "run files, - for stdin")->required();
   app.add_option("--vary", variations, "KEY=a,b: one RUN with each of these values")
-      ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   add_set_option(app, overrides);
   add_output_options(app, output);

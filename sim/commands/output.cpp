@@ -34,9 +34,24 @@ int write_all(int descriptor, std::string_view text) {
   return 0;
 }
 
+std::string directory_of(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// Where symbolic links lead, whether there is a file or not.
 std::string resolved(const std::string& path) {
-  std::array<char, PATH_MAX> buffer{};
-  return ::realpath(path.c_str(), buffer.data()) != nullptr ? std::string(buffer.data()) : path;
+  constexpr int kMostLinks = 40;  // as Linux follows (path_resolution(7))
+  std::string target = path;
+  for (int i = 0; i < kMostLinks; ++i) {
+    std::array<char, PATH_MAX> buffer{};
+    const ssize_t size = ::readlink(target.c_str(), buffer.data(), buffer.size());
+    if (size < 0) return target;
+    const std::string next(buffer.data(), static_cast<std::size_t>(size));
+    target = next.rfind('/', 0) == 0 ? next : directory_of(target) + "/" + next;
+  }
+  refuse(path, ELOOP);
 }
 
 // The permissions of the file that is replaced, or those that open() would give a new one.
@@ -46,12 +61,6 @@ mode_t permissions(const std::string& target) {
   const mode_t mask = ::umask(0);
   ::umask(mask);
   return 0666U & ~mask;
-}
-
-std::string directory_of(const std::string& path) {
-  const std::size_t slash = path.find_last_of('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
 }
 
 void write_in_place(const std::string& path, std::string_view text) {
@@ -91,7 +100,7 @@ OutputFile::OutputFile(const std::string& path) : path_(path), target_(path) {
   if (path.empty()) refuse("-o", ENOENT);
   if (exists && S_ISDIR(status.st_mode)) refuse(path, EISDIR);
   in_place_ = exists && !S_ISREG(status.st_mode);
-  if (exists) target_ = resolved(path);
+  if (!in_place_) target_ = resolved(path);
   if (exists && ::access(path.c_str(), W_OK) != 0) refuse(path, errno);
   if (!in_place_ && ::access(directory_of(target_).c_str(), W_OK | X_OK) != 0) refuse(path, errno);
 }

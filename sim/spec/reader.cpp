@@ -6,7 +6,6 @@
 
 #include "base/errors.h"
 #include "spec/checks.h"
-#include "spec/json_parse.h"
 #include "spec/sources.h"
 #include "spec/tables.h"
 
@@ -138,7 +137,7 @@ RunSpec read_run(const std::string& source, const Overrides& overrides) {
 
 RunSpec read_run_text(std::string_view text, const std::string& file, const Overrides& overrides) {
   ReadLog log;
-  std::optional<JsonValue> root = parse_json(text, file, log.problems);
+  std::optional<JsonValue> root = parse_source(text, file, log.problems);
   JsonValue object = must_be_object(std::move(root), log.problems, file);
   return read_run_tree(std::move(object), file, overrides, std::move(log));
 }

@@ -29,7 +29,8 @@ using Overrides = std::vector<std::string>;  // "key.path=value", in order
                                        const Overrides& overrides = {});
 [[nodiscard]] ModelSpec read_model(const std::string& name_or_path);
 
-// Names of the data folder's files of a format, sorted; none for Format::run.
+// Names of the data folder's files of a format, sorted; none for Format::run. Throws ConfigError
+// when the data folder has none.
 [[nodiscard]] std::vector<std::string> names_of(Format format);
 
 // JSON Schema (draft 7) of a format.

@@ -49,6 +49,25 @@ bool is_path(const std::string& text) {
          (text.size() > 5 && text.compare(text.size() - 5, 5, ".json") == 0);
 }
 
+// The names of a format's files in the data folder, sorted; none when it cannot be read.
+std::vector<std::string> files_of(Format format) {
+  std::vector<std::string> result;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(data_folder(format), error)) {
+    if (entry.path().extension() == ".json" && !entry.is_directory(error)) {
+      result.push_back(entry.path().stem().string());
+    }
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+// $SHARDSIM_DATA, nullptr when it says nothing.
+const char* data_variable() {
+  const char* set = std::getenv("SHARDSIM_DATA");
+  return set != nullptr && *set != '\0' ? set : nullptr;
+}
+
 // The file that a name or path stands for; "" and a problem when there is none.
 std::string file_of(const JsonValue& value, Format format, std::vector<Problem>& problems) {
   if (is_path(value.text)) {
@@ -57,18 +76,22 @@ std::string file_of(const JsonValue& value, Format format, std::vector<Problem>&
     return (path.is_absolute() || !from_file ? path : fs::path(value.file).parent_path() / path)
         .string();
   }
-  const std::vector<std::string> known = names_of(format);
+  if (std::optional<Problem> none = data_folder_problem(format)) {
+    if (std::find(problems.begin(), problems.end(), *none) == problems.end()) {
+      problems.push_back(*std::move(none));
+    }
+    return "";
+  }
+  const std::vector<std::string> known = files_of(format);
   if (std::find(known.begin(), known.end(), value.text) != known.end()) {
     return data_folder(format) + value.text + ".json";
   }
   const std::string near = meant_name(value.text, known);
-  const std::string list = known.empty() ? fmt::format("{} has no files", data_folder(format))
-                                         : "known names: " + join(known, ", ");
   problems.push_back(
       {value.file, value.pointer,
        fmt::format("no {} is named {}", format_name(format), brief_quote(value.text)),
-       (near.empty() ? "" : fmt::format("did you mean {}? ", quote(near))) + list +
-           "; a path ends in .json"});
+       (near.empty() ? "" : fmt::format("did you mean {}? ", quote(near))) +
+           "known names: " + join(known, ", ") + "; a path ends in .json"});
   return "";
 }
 
@@ -137,9 +160,23 @@ std::optional<Format> reference_at(Format format, const std::string& key) {
 
 }  // namespace
 
+std::optional<JsonValue> parse_source(std::string_view text, const std::string& path,
+                                      std::vector<Problem>& problems) {
+  if (text.find_first_not_of(" \t\r\n") != std::string_view::npos) {
+    return parse_json(text, path, problems);
+  }
+  if (path == "-") {
+    problems.push_back({path, "", "standard input is empty",
+                        "pipe a JSON file into it, or name a file instead of -"});
+  } else {
+    problems.push_back({path, "", "is empty", "write an object { ... }"});
+  }
+  return std::nullopt;
+}
+
 std::optional<JsonValue> load_json(const std::string& path, std::vector<Problem>& problems) {
   if (path == "-") {
-    return parse_json(read_all(std::cin), path, problems);
+    return parse_source(read_all(std::cin), path, problems);
   }
   std::error_code error;
   if (fs::is_directory(path, error)) {
@@ -152,12 +189,12 @@ std::optional<JsonValue> load_json(const std::string& path, std::vector<Problem>
                         "name a JSON file that exists"});
     return std::nullopt;
   }
-  return parse_json(read_all(in), path, problems);
+  return parse_source(read_all(in), path, problems);
 }
 
 std::string data_folder(Format format) {
-  const char* set = std::getenv("SHARDSIM_DATA");
-  const std::string base = set != nullptr && *set != '\0' ? set : SHARDSIM_DATA_DIR;
+  const char* set = data_variable();
+  const std::string base = set != nullptr ? set : SHARDSIM_DATA_DIR;
   switch (format) {
     case Format::model:
       return base + "/models/";
@@ -173,19 +210,31 @@ std::string data_folder(Format format) {
   return base + "/configs/";
 }
 
-std::vector<std::string> names_of(Format format) {
-  std::vector<std::string> result;
+std::optional<Problem> data_folder_problem(Format format) {
+  const std::string folder = data_folder(format);
+  if (!files_of(format).empty()) {
+    return std::nullopt;
+  }
   std::error_code error;
+  const bool there = fs::is_directory(folder, error);
+  std::string what = there ? fmt::format("{} has no {} files (.json)", folder, format_name(format))
+                           : fmt::format("there is no folder {}", folder);
+  if (data_variable() == nullptr) {
+    return Problem{"data folder", "", std::move(what),
+                   "set SHARDSIM_DATA to the folder that holds models/ and topologies/"};
+  }
+  return Problem{"SHARDSIM_DATA", "", std::move(what),
+                 "set it to the folder that holds models/ and topologies/, or unset it"};
+}
+
+std::vector<std::string> names_of(Format format) {
   if (format == Format::run) {
-    return result;
+    return {};
   }
-  for (const auto& entry : fs::directory_iterator(data_folder(format), error)) {
-    if (entry.path().extension() == ".json" && !entry.is_directory(error)) {
-      result.push_back(entry.path().stem().string());
-    }
+  if (std::optional<Problem> none = data_folder_problem(format)) {
+    throw ConfigError({*std::move(none)});
   }
-  std::sort(result.begin(), result.end());
-  return result;
+  return files_of(format);
 }
 
 void resolve_reference(JsonValue& value, Format format, std::vector<Problem>& problems) {

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/errors.h"
@@ -19,8 +20,15 @@ inline constexpr const char* kOverrideFile = "--set";
 [[nodiscard]] std::optional<JsonValue> load_json(const std::string& path,
                                                  std::vector<Problem>& problems);
 
+// The tree of a text that was read from `path`; nothing when it is empty or no JSON.
+[[nodiscard]] std::optional<JsonValue> parse_source(std::string_view text, const std::string& path,
+                                                    std::vector<Problem>& problems);
+
 // Where the files of a format are, ending in /.
 [[nodiscard]] std::string data_folder(Format format);
+// What is wrong with that folder, so that none of its files can be found: it names $SHARDSIM_DATA
+// when the folder comes from there.
+[[nodiscard]] std::optional<Problem> data_folder_problem(Format format);
 
 // Replaces a string that stands for a file of `format` by the file's content. Whatever is no
 // string stays as it is; a file that cannot be read leaves null and a problem.

@@ -17,6 +17,7 @@ struct Later {
   Asks asks;        // whether a stated value needs the feature
   std::string feature;
   std::string use;
+  std::string unless = "";  // a key beside it whose own row says it, when stated
 };
 
 bool always(const RunSpec& /*run*/, const JsonValue& /*value*/) { return true; }
@@ -85,14 +86,12 @@ std::vector<Later> collectives_and_the_rest() {
       {"collectives.reduce.algorithm", ring_or_hierarchical,
        "a choice of algorithm for this primitive", R"(use "auto")"},
       {"collectives.*.protocol",
-       [](const RunSpec&, const JsonValue& value) {
-         return !one_of(value.text, {"auto", "simple"});
-       },
-       "this protocol", R"(use "auto" or "simple")"},
+       [](const RunSpec&, const JsonValue& value) { return value.text != "auto"; },
+       "a choice of protocol", R"(use "auto")"},
       {"collectives.*.channels", always, "a choice of channels", "leave it out"},
-      {"perturbations.*.dead", is_true, "a dead link or spine", R"(use a "bandwidth" above 0)"},
-      {"perturbations.*.spine", always, "a slow spine", "leave it out"},
-      {"perturbations.*.jitter", always, "jitter", "leave it out"},
+      {"perturbations.*.dead", is_true, "a dead link", R"(use a "bandwidth" above 0)", "spine"},
+      {"perturbations.*.spine", always, "a slow or dead spine", "leave the entry out"},
+      {"perturbations.*.jitter", always, "jitter", "leave the entry out"},
       {"plan.tokens", always, "a plan of the whole training", "leave it out"},
       {"plan.gpu_hour_cost", always, "a plan of the whole training", "leave it out"},
   };
@@ -136,6 +135,10 @@ const std::vector<Later>& later() {
 void refuse(Checking& c, const Later& row, const std::string& key) {
   const JsonValue* value = stated(c, key);
   if (value == nullptr || !usable(c, {key}) || !row.asks(c.run, *value)) {
+    return;
+  }
+  const std::string beside = key.substr(0, key.rfind('.') + 1) + row.unless;
+  if (!row.unless.empty() && stated(c, beside) != nullptr) {
     return;
   }
   const bool large = value->kind == JsonValue::Kind::object;

@@ -69,11 +69,19 @@ void check_even(Checking& c) {
   }
 }
 
+// Only the chunks at the model's ends, which hold the embedding and the loss, may be without
+// layers. An entry per stage is cut into all chunks of the stage, and of several chunks one is in
+// between.
 void check_entry(Checking& c, std::size_t i, bool per_chunk) {
   const ParallelSpec& p = c.run.parallel;
   const std::int64_t entry = p.layers_per_stage[i];
   const std::string key = fmt::format("parallel.layers_per_stage.{}", i);
-  if (entry == 0 && i > 0 && i + 1 < p.layers_per_stage.size()) {
+  if (entry == 0 && !per_chunk && p.vpp > 1) {
+    complain(c, key, fmt::format("0 layers leave {} chunks of the stage empty", p.vpp),
+             fmt::format("use {} or more, or pp x vpp = {} entries in chunk order, of which the "
+                         "first and the last may be 0",
+                         p.vpp, p.pp * p.vpp));
+  } else if (entry == 0 && i > 0 && i + 1 < p.layers_per_stage.size()) {
     complain(c, key, "0 layers in the middle of the pipeline", "use 1 or more");
   } else if (!per_chunk && entry % p.vpp != 0) {
     complain(c, key, fmt::format("{} layers do not divide into vpp {} chunks", entry, p.vpp),

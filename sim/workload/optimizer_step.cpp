@@ -48,7 +48,11 @@ AxisSet norm_group(const RunSpec& run) {
 void reduce_gradients(const RunSpec& run, const ModelChains& chains,
                       const std::vector<Chunk>& chunks, PassBuilder& pass) {
   for (const Chunk& chunk : chunks) {
-    for (const Communication& sum : gradient_reduce(run, chunk_parameters(chains, chunk))) {
+    const std::int64_t parameters = chunk_parameters(chains, chunk);
+    if (parameters == 0) {
+      continue;
+    }
+    for (const Communication& sum : gradient_reduce(run, parameters)) {
       pass.communicate(Stream::dp, Category::dp, sum, {}, mask(Stream::compute));
     }
   }
@@ -172,7 +176,9 @@ void gather_parameters(const RunSpec& run, const ModelChains& chains,
     const Buckets buckets =
         fill_buckets(gradient_units(chains, chunk), bucket_limit(run, chunk.first));
     for (std::size_t i = buckets.parameters.size(); i-- > 0;) {
-      pass.communicate(Stream::dp, Category::dp, parameter_gather(run, buckets.parameters[i]));
+      if (buckets.parameters[i] > 0) {
+        pass.communicate(Stream::dp, Category::dp, parameter_gather(run, buckets.parameters[i]));
+      }
     }
   }
 }

@@ -83,6 +83,7 @@ std::int32_t PassBuilder::communicate_freely(Stream stream, Category category,
                                              const Communication& communication,
                                              const std::vector<std::int32_t>& deps,
                                              StreamMask join) {
+  SHARDSIM_CHECK(communication.bytes > Bytes{0}, communication.trigger + " moves nothing");
   Op op{.kind = OpKind::communication, .stream = stream, .category = category, .join = join};
   op.communication = tables_.communication(communication);
   return append(op, communication.trigger + " " + std::string(name(communication.primitive)), deps);

@@ -82,7 +82,8 @@ std::optional<Problem> stated_problem(const RunSpec& run) {
                        : fmt::format("use {} entries, or {}, one per chunk", p.pp, p.pp * p.vpp));
   }
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    const bool at_end = i == 0 || i + 1 == counts.size();
+    // In chunk order: an entry per stage is also that of chunks between the ends.
+    const bool at_end = (per_chunk || p.vpp == 1) && (i == 0 || i + 1 == counts.size());
     if (counts[i] < 0 || (counts[i] == 0 && !at_end)) {
       return problem(run, fmt::format("{}/{}", pointer, i),
                      fmt::format("{} layers in the middle of the pipeline", counts[i]),

@@ -49,6 +49,17 @@ TEST_CASE("output: a file that stood there is replaced, its permissions kept") {
   CHECK((status.st_mode & 0777U) == 0640U);
 }
 
+TEST_CASE("output: a link to a file that is not there yet makes that file") {
+  const ScratchFolder scratch;
+  std::filesystem::create_directory(scratch.path() / "results");
+  std::filesystem::create_symlink("results/out.txt", scratch.path() / "link.txt");
+  std::filesystem::create_symlink("loop.txt", scratch.path() / "loop.txt");
+  CHECK(run_program(scratch.path(), "list schedules -o link.txt").code == 0);
+  CHECK(std::filesystem::is_symlink(scratch.path() / "link.txt"));
+  CHECK(read_file(scratch.path() / "results" / "out.txt").rfind("schedules\n", 0) == 0);
+  CHECK(run_program(scratch.path(), "list schedules -o loop.txt").code == 2);
+}
+
 TEST_CASE("output: a wrong run leaves the file of an earlier one alone") {
   const ScratchFolder scratch;
   const std::string file = (scratch.path() / "out.json").string();
@@ -102,4 +113,36 @@ TEST_CASE("output: a run from stdin is the run of its file") {
       run_program(kCase, "compare - --vary parallel.tp=2,4 --format csv < run.json");
   CHECK(compared.code == 0);
   CHECK(compared.err.empty());
+}
+
+TEST_CASE("output: an empty standard input is named, not called broken JSON") {
+  const std::string said =
+      "-: standard input is empty; pipe a JSON file into it, or name a file instead of -\n";
+  for (const char* words : {"run - < /dev/null", "run - <&-", "compare - --vary gpus=8,16 <&-"}) {
+    const ProgramResult result = run_program(kCase, words);
+    INFO(words);
+    CHECK(result.code == 2);
+    CHECK(result.err == said);
+  }
+}
+
+TEST_CASE("output: --set and --vary take one value each and leave run files alone") {
+  CHECK(run_program(kCase, "compare --set batch.micro=1 run.json run.json").code == 0);
+  CHECK(run_program(kCase, "compare --vary batch.micro=1,2 run.json").code == 0);
+  const ProgramResult two = run_program(kCase, "run run.json --set batch.micro=1 batch.global=2");
+  CHECK(two.code == 2);
+  CHECK(two.err == "shardsim run: unexpected \"batch.global=2\"; see shardsim run --help\n");
+}
+
+TEST_CASE("output: a data folder that is not there is named, with the variable") {
+  for (const char* words : {"list models", "list", "run run.json --set model=gpt"}) {
+    const ProgramResult result =
+        run_program(kCase, "--version && export SHARDSIM_DATA=/nowhere && '" SHARDSIM_PROGRAM "' " +
+                               std::string(words));
+    INFO(words);
+    CHECK(result.code == 2);
+    CHECK(result.err.rfind("SHARDSIM_DATA: there is no folder /nowhere/models/; set it to the "
+                           "folder that holds models/ and topologies/, or unset it\n",
+                           0) == 0);
+  }
 }

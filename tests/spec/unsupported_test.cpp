@@ -34,14 +34,14 @@ TEST_CASE("unsupported: features of runs") {
   CHECK(refusal({"collectives.all_reduce={\"algorithm\": \"tree\", \"protocol\": \"ll\"}"}) ==
         "--set:/collectives/all_reduce/algorithm: \"tree\": this algorithm is not available in "
         "this version; use \"auto\", \"ring\" or \"hierarchical\"\n"
-        "--set:/collectives/all_reduce/protocol: \"ll\": this protocol is not available in this "
-        "version; use \"auto\" or \"simple\"");
+        "--set:/collectives/all_reduce/protocol: \"ll\": a choice of protocol is not available "
+        "in this version; use \"auto\"");
   CHECK(refusal({"perturbations=[{\"link\": \"node0.nic2\", \"dead\": true}]"}) ==
-        "--set:/perturbations/0/dead: true: a dead link or spine is not available in this version; "
-        "use a \"bandwidth\" above 0");
+        "--set:/perturbations/0/dead: true: a dead link is not available in this version; use a "
+        "\"bandwidth\" above 0");
   CHECK(refusal({"perturbations=[{\"jitter\": 0.02, \"seed\": 1}]"}) ==
-        "--set:/perturbations/0/jitter: 0.02: jitter is not available in this version; leave it "
-        "out");
+        "--set:/perturbations/0/jitter: 0.02: jitter is not available in this version; leave "
+        "the entry out");
   CHECK(refusal({"plan.tokens=15 T"}) ==
         "--set:/plan/tokens: \"15 T\": a plan of the whole training is not available in this "
         "version; leave it out");
@@ -49,6 +49,17 @@ TEST_CASE("unsupported: features of runs") {
         "--set:/collectives/send_recv/algorithm: \"ring\": a choice of algorithm for this "
         "primitive is not available in this version; use \"auto\"");
   CHECK(refusal({"collectives.all_reduce.algorithm=ring"}).empty());
+}
+
+TEST_CASE("unsupported: no advice that is then refused, one advice for one thing") {
+  CHECK(refusal({"collectives.all_reduce.protocol=ll128"}).find("use \"auto\"") !=
+        std::string::npos);
+  CHECK(refusal({"collectives.all_reduce.protocol=simple"}) ==
+        "--set:/collectives/all_reduce/protocol: \"simple\": a choice of protocol is not available "
+        "in this version; use \"auto\"");
+  CHECK(refusal({R"(perturbations=[{"spine": 1, "dead": true}])"}) ==
+        "--set:/perturbations/0/spine: 1: a slow or dead spine is not available in this version; "
+        "leave the entry out");
 }
 
 TEST_CASE("unsupported: the stack's training keys count too, unless the run overrides them") {

@@ -76,10 +76,21 @@ TEST_CASE("validate: layers_per_stage") {
         "multiples of 2, or pp x vpp = 8 entries in chunk order\n"
         "--set:/parallel/layers_per_stage/1: 9 layers do not divide into vpp 2 chunks; use "
         "multiples of 2, or pp x vpp = 8 entries in chunk order");
+  CHECK(pipeline_errors({"parallel.layers_per_stage=[0,8,12,12]"}).empty());
   CHECK(pipeline_errors(
             {"parallel.layers_per_stage=[8,8,8,8]", "parallel.count_loss_as_layer=true"}) ==
         "--set:/parallel/layers_per_stage: stands beside count_embedding_as_layer, "
         "count_loss_as_layer or layout, which also place the layers; keep one of them");
+}
+
+TEST_CASE("validate: a stage without layers leaves a chunk in the middle empty under vpp") {
+  // Chunks 0 and 4 of 8 are stage 0's: chunk 4 is in the middle of the model.
+  CHECK(pipeline_errors({"parallel.layers_per_stage=[0,10,10,12]", "parallel.vpp=2"}) ==
+        "--set:/parallel/layers_per_stage/0: 0 layers leave 2 chunks of the stage empty; use 2 or "
+        "more, or pp x vpp = 8 entries in chunk order, of which the first and the last may be 0");
+  CHECK(pipeline_errors({"parallel.layers_per_stage=[10,10,12,0]", "parallel.vpp=2"})
+            .find("/parallel/layers_per_stage/3: 0 layers leave") != std::string::npos);
+  CHECK(pipeline_errors({"parallel.layers_per_stage=[0,5,5,6,5,5,6,0]", "parallel.vpp=2"}).empty());
 }
 
 TEST_CASE("validate: the interleaved schedule needs as many micro batches as stages") {

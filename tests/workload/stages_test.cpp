@@ -44,6 +44,11 @@ TEST_CASE("stages: stated layers are checked") {
         "one per chunk");
   run.parallel.layers_per_stage = {2, 2, 0, 4, 2, 2};
   CHECK(stages_problem(run)->pointer == "/parallel/layers_per_stage/2");
+  // Of stage 0's chunks 0, 2 and 4 (of 6) two are in the middle.
+  run.parallel.layers_per_stage = {0, 12};
+  CHECK(stages_problem(run)->pointer == "/parallel/layers_per_stage/0");
+  run.parallel.layers_per_stage = {0, 3, 3, 3, 3, 0};
+  CHECK_FALSE(stages_problem(run));
 }
 
 TEST_CASE("stages: chunks interleave over the stages") {
