@@ -42,6 +42,7 @@ void derive(Checking& c);             // gpus, nodes, dp, micro_batches and defa
 void validate_parallel(Checking& c);  // tp, sp, zero, and what they cut
 void validate_pipeline(Checking& c);  // pp, vpp, layers, schedule
 void validate_sizes(Checking& c);     // products stay within exact arithmetic
+void validate_work(Checking& c);      // the simulation fits in this computer's memory
 void validate_cluster(Checking& c);   // the cluster by itself
 void validate_machine(Checking& c);   // the job on the cluster
 void validate_perturbations(Checking& c);

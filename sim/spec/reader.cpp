@@ -89,6 +89,7 @@ RunSpec read_run_tree(JsonValue root, const std::string& file, const Overrides& 
   validate_parallel(checking);
   validate_pipeline(checking);
   validate_sizes(checking);
+  validate_work(checking);
   validate_cluster(checking);
   validate_machine(checking);
   validate_perturbations(checking);

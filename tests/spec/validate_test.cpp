@@ -230,3 +230,20 @@ TEST_CASE("validate: perturbations name one thing inside the machine and what is
   CHECK(one(R"({"jitter": 0.02, "speed": 0.5})").find("a jitter has no speed; leave it out") !=
         std::string::npos);
 }
+
+TEST_CASE("validate: a step too long to simulate is refused before it eats the memory") {
+  // 32 layers x 50 + 20 operations of 1,750 B: 2.835 MB a micro batch, 3,029 in 8 GiB.
+  const Overrides absurd{"gpus=8", "batch.global=800000"};
+  CHECK(small_errors(absurd) ==
+        "--set:/batch/global: 100000 micro batches of 32 layers in 1 stage of 1 chunk need about "
+        "264 GiB of memory to simulate; use global 24232 or less, or a larger micro batch");
+  CHECK(small_errors({"gpus=8", "batch.global=24240"}).find("need about 8 GiB") !=
+        std::string::npos);
+  CHECK(small_errors({"gpus=8", "batch.global=24232"}).empty());
+  CHECK(small_errors({"gpus=8", "batch.global=800000", "batch.micro=100"}).empty());
+  // Stages share the layers; whole groups of micro batches under interleaving.
+  CHECK(small_errors({"gpus=4", "parallel.pp=4", "parallel.vpp=2", "batch.global=10000000"})
+            .find("use global 7808 or less") != std::string::npos);
+  CHECK(small_errors({"model.layers=10000", "batch.global=100000"}).find("/batch/global") !=
+        std::string::npos);
+}
