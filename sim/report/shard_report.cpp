@@ -118,7 +118,8 @@ std::optional<UsualBytes> usual_bytes(Category category) {
 }
 
 std::int64_t group_size(const RankGrid& grid, const Communication& c) {
-  if (c.group == 0 || c.end_stages_only) return 2;
+  if (c.group == 0 || c.end_stages_only || c.mirrored_stages) return 2;
+  if (c.strided > 0) return grid.group_size(c.group) / c.strided;
   return c.neighbours > 0 ? c.neighbours : grid.group_size(c.group);
 }
 
