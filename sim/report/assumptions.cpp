@@ -1,6 +1,7 @@
 #include "report/assumptions.h"
 
 #include "base/text.h"
+#include "workload/schedule.h"
 
 namespace shardsim {
 
@@ -35,6 +36,30 @@ void add_sources(const RunSpec& run, std::vector<std::string>& list) {
   add_assumed("memory efficiency of " + gpu.name, efficiency.memory.source, list);
 }
 
+void add_schedule_limits(const RunSpec& run, std::vector<std::string>& list) {
+  if (run.parallel.pp == 1) {
+    return;
+  }
+  const Schedule& schedule = find_schedule(run.training.schedule);
+  if (schedule.splits_backward) {
+    list.push_back("schedule " + schedule.name +
+                   ": all stages wait for the gradient norm, so each step pays the staggered start "
+                   "of the stages; updates validated afterwards (arXiv 2401.10241 section 4) would "
+                   "not");
+  }
+  if (schedule.memory_factor > 0) {
+    list.push_back(
+        "schedule " + schedule.name +
+        ": searched with costs of passes at peak rates, not with the kernels' own times");
+  }
+  if (schedule.bidirectional) {
+    list.push_back(
+        "schedule " + schedule.name +
+        ": a forward and a backward that share a slot follow each other; neither computes "
+        "under the communication of the other");
+  }
+}
+
 void add_model_limits(const RunSpec& run, std::vector<std::string>& list) {
   if (run.training.overlap_slowdown == 0.0) {
     list.push_back("kernels are not slowed by communication beside them (overlap_slowdown 0)");
@@ -53,6 +78,7 @@ void add_model_limits(const RunSpec& run, std::vector<std::string>& list) {
 std::vector<std::string> assumptions_of(const RunSpec& run) {
   std::vector<std::string> list;
   add_sources(run, list);
+  add_schedule_limits(run, list);
   add_model_limits(run, list);
   for (const std::string& key : run.defaults_taken) list.push_back("default: " + key);
   return list;
