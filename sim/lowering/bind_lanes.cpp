@@ -21,6 +21,8 @@ Place place_in(const GroupShape& shape, Part part, std::int32_t position) {
     case Part::rail:
       return {position % shape.max_per_node, position / shape.max_per_node};
     case Part::ring:
+    case Part::cycle:
+    case Part::pairs:
     case Part::scalar:
       return {0, position};
   }
@@ -122,7 +124,7 @@ class LaneBinder {
     LaneId& lane = made(key, std::int64_t{group} * groups.size + place.lane);
     if (lane < 0) {
       find_members(groups, group, key.part, place);
-      routes_.ring(gpus_, sum_);
+      sum_links(routes_, key.part, gpus_, sum_);
       lane = add_lane(key, sum_, key.part != Part::scalar);
     }
     return lane;

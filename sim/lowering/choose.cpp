@@ -32,6 +32,8 @@ std::size_t lanes_of(const GroupShape& shape, Part part) {
     case Part::rail:
       return static_cast<std::size_t>(shape.max_per_node);
     case Part::ring:
+    case Part::cycle:
+    case Part::pairs:
     case Part::scalar:
       return 1;
   }
@@ -63,13 +65,32 @@ Seconds phase_time(const Phase& phase, const PartFigures& figures) {
   return phase.latency + figures.hop_latency * phase.steps + Seconds{moving};
 }
 
+void sum_links(RouteSummer& routes, Part part, std::span<const GpuId> gpus, RouteSum& out) {
+  switch (part) {
+    case Part::cycle:
+      routes.cycle(gpus, out);
+      return;
+    case Part::pairs:
+      routes.pairs(gpus, out);
+      return;
+    case Part::ring:
+    case Part::node:
+    case Part::rail:
+    case Part::scalar:
+      routes.ring(gpus, out);
+      return;
+  }
+  SHARDSIM_CHECK(false, "unknown part of a group");
+}
+
 PartFigures slowest_figures(const Fabric& fabric, RouteSummer& routes,
                             const std::vector<GpuId>& gpus, const GroupShape& shape, Part part) {
   PartFigures slowest;
   slowest.pace.rate = BytesPerSecond{std::numeric_limits<double>::infinity()};
   RouteSum sum;
   for (std::size_t lane = 0; lane < lanes_of(shape, part); ++lane) {
-    routes.ring(lane_members(gpus, shape, part, lane), sum);
+    const std::vector<GpuId> members = lane_members(gpus, shape, part, lane);
+    sum_links(routes, part, members, sum);
     const Pace pace = pace_of(fabric, sum.uses);
     if (lane == 0 || pace.rate < slowest.pace.rate) {
       slowest = {.hop_latency = sum.hop_latency, .pace = pace};

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ struct Chosen {
 
 // Time of one phase when nothing shares its links.
 [[nodiscard]] Seconds phase_time(const Phase& phase, const PartFigures& figures);
+
+// Links of one lane of a part.
+void sum_links(RouteSummer& routes, Part part, std::span<const GpuId> gpus, RouteSum& out);
 
 // Figures of the slowest lane of a part: a ring over all of `gpus` (sorted), over those of a node,
 // over the i-th of each node.

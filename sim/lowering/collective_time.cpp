@@ -43,10 +43,14 @@ void set_bound(const Chosen& chosen, const Fabric& fabric, const FiguresOf& figu
 void check_choice(const RunSpec& run, const std::string& primitive, const CollectiveChoice& choice,
                   std::vector<Problem>& problems) {
   const std::string pointer = "/collectives/" + primitive;
-  const bool message = primitive == "send_recv";
+  // Whose algorithm serves no other primitive.
+  const std::map<std::string, std::string> own{{"send_recv", "send_recv"},
+                                               {"pairwise", "all_to_all"}};
   std::vector<std::string> names{"auto"};
   for (const Algorithm& algorithm : collective_algorithms()) {
-    if ((algorithm.name == "send_recv") == message) {
+    const auto only = own.find(algorithm.name);
+    const bool has_own = primitive == "send_recv" || primitive == "all_to_all";
+    if (only != own.end() ? only->second == primitive : !has_own) {
       names.push_back(algorithm.name);
     }
   }
@@ -101,8 +105,8 @@ CollectiveTime collective_time_alone(Primitive primitive, Bytes bytes,
 
 void check_collectives(const RunSpec& run) {
   std::vector<std::string> primitives{"send_recv"};
-  for (const Primitive primitive :
-       {Primitive::all_reduce, Primitive::reduce_scatter, Primitive::all_gather}) {
+  for (const Primitive primitive : {Primitive::all_reduce, Primitive::reduce_scatter,
+                                    Primitive::all_gather, Primitive::all_to_all}) {
     primitives.emplace_back(name(primitive));
   }
   std::vector<Problem> problems;

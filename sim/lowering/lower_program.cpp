@@ -100,11 +100,17 @@ Slot describe(const LoweringJob& job, const SlotKey& key) {
     case Part::ring:
       slot.algorithm = "ring";
       break;
+    case Part::cycle:
+      slot.algorithm = "send_recv";
+      break;
     case Part::node:
       slot.algorithm = "hierarchical: node";
       break;
     case Part::rail:
       slot.algorithm = "hierarchical: rail";
+      break;
+    case Part::pairs:
+      slot.algorithm = "pairwise";
       break;
     case Part::scalar:
       slot.algorithm = "latency";

@@ -97,8 +97,9 @@ class Slowdown {
     if (!op(i).is_flow) {
       return false;
     }
-    const auto slot_kind = at(kind_.slots, op(i).slot).kind;
-    return slot_kind != SlotKey::Kind::send && slot_kind != SlotKey::Kind::recv;
+    const SlotKey& slot = at(kind_.slots, op(i).slot);
+    return slot.kind != SlotKey::Kind::send && slot.kind != SlotKey::Kind::recv &&
+           slot.part != Part::cycle;
   }
   [[nodiscard]] bool same_collective(std::int32_t a, std::int32_t b) const {
     return at(layout_.ops, a).pass == at(layout_.ops, b).pass && op(a).source == op(b).source;

@@ -92,6 +92,29 @@ void RouteSummer::ring(std::span<const GpuId> gpus, RouteSum& out) {
   finish(out);
 }
 
+void RouteSummer::pairs(std::span<const GpuId> gpus, RouteSum& out) {
+  SHARDSIM_CHECK(gpus.size() >= 2, "an exchange of one");
+  for (const GpuId from : gpus) {
+    for (const GpuId to : gpus) {
+      if (from != to) {
+        add_edge(from, to);
+      }
+    }
+  }
+  finish(out);
+}
+
+void RouteSummer::cycle(std::span<const GpuId> gpus, RouteSum& out) {
+  SHARDSIM_CHECK(gpus.size() >= 2, "a ring of one");
+  node_ring(gpus);
+  double slowest = 0;
+  for (const auto& [latency, times] : latencies_) {
+    slowest = std::max(slowest, latency);
+  }
+  finish(out);
+  out.hop_latency = Seconds{slowest};
+}
+
 void RouteSummer::one_way(GpuId from, GpuId to, RouteSum& out) {
   add_edge(from, to);
   finish(out);

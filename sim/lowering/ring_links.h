@@ -31,6 +31,10 @@ class RouteSummer {
 
   // `gpus` sorted, at least two.
   void ring(std::span<const GpuId> gpus, RouteSum& out);
+  // Each GPU to each other.
+  void pairs(std::span<const GpuId> gpus, RouteSum& out);
+  // Each GPU to the next, whatever the nodes: one message per edge. The hop is the slowest edge's.
+  void cycle(std::span<const GpuId> gpus, RouteSum& out);
   void one_way(GpuId from, GpuId to, RouteSum& out);
 
  private:

@@ -78,7 +78,8 @@ DerivedCommunication stored_input(const ParallelSpec& parallel, OperatorKind pro
   return derive(parallel, [&](Axis axis) {
     const Placement yielded = row_of(parallel, axis, producer).yields;
     const Placement needed = row_of(parallel, axis, consumer).needs;
-    return std::pair{yielded.kind == Placement::Kind::shard ? yielded : needed, needed};
+    const bool sliced = axis == Axis::tp && yielded.kind == Placement::Kind::shard;
+    return std::pair{sliced ? yielded : needed, needed};
   });
 }
 

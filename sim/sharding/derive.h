@@ -27,7 +27,8 @@ struct DerivedCommunication {
 [[nodiscard]] DerivedCommunication backward_between(const ParallelSpec& parallel,
                                                     OperatorKind producer, OperatorKind consumer);
 // For consumers that store their input as the producer yielded it, a slice where it was one: their
-// weight gradient needs it as their forward did.
+// weight gradient needs it as their forward did. Along other axes than tp they store what they
+// used.
 [[nodiscard]] DerivedCommunication stored_input(const ParallelSpec& parallel, OperatorKind producer,
                                                 OperatorKind consumer);
 

@@ -19,6 +19,8 @@ std::string_view name(Primitive primitive) {
       return "all_gather";
     case Primitive::all_to_all:
       return "all_to_all";
+    case Primitive::shift:
+      return "send_recv";
     case Primitive::send:
       return "send";
     case Primitive::recv:

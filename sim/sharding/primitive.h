@@ -15,6 +15,7 @@ enum class Primitive : std::uint8_t {
   reduce_scatter,
   all_gather,
   all_to_all,
+  shift,  // every rank of the group sends to the next one and receives from the one before
   send,
   recv,
   broadcast,

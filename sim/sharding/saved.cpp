@@ -47,6 +47,15 @@ std::vector<SavedTensor> attention_saved(const Activations& a, std::int32_t plac
   result.push_back({a.tensor("queries", op, Port::input, {a.b, a.s, a.heads, a.d})});
   result.push_back({a.tensor("keys", op, Port::input, {a.b, a.s, a.kv, a.d})});
   result.push_back({a.tensor("values", op, Port::input, {a.b, a.s, a.kv, a.d})});
+  // Where heads are exchanged after the core, its output is another tensor than what the output
+  // matrix product stores (Transformer Engine, context_parallel.py saves both).
+  const bool exchanged = a.run.parallel.cp > 1 && (a.run.parallel.cp_comm == CpComm::a2a ||
+                                                   a.run.parallel.cp_comm == CpComm::a2a_p2p);
+  if (exchanged && a.run.training.attention == AttentionKind::flash) {
+    result.push_back(
+        {a.tensor("attention output by heads", op, Port::output, {a.b, a.s, a.heads, a.d}),
+         SavedAs::core});
+  }
   for (Tensor& tensor : core_saved(a)) {
     result.push_back({std::move(tensor), SavedAs::core});
   }
@@ -75,7 +84,7 @@ std::vector<SavedTensor> operator_saved(const Activations& a, OperatorKind kind,
     case attention:
       return attention_saved(a, place);
     case attention_out:
-      return {{a.tensor("attention output", attention, Port::output, {a.b, a.s, a.heads, a.d}),
+      return {{a.tensor("attention output", attention_out, Port::input, {a.b, a.s, a.heads, a.d}),
                SavedAs::other, place}};
     case residual:
       if (a.run.model.dropout > 0) {

@@ -37,9 +37,15 @@ void warn(Checking& c, std::string text);
 [[nodiscard]] std::string multiples_near(std::int64_t wanted, std::int64_t unit,
                                          std::int64_t least);
 
+// Distance in rank numbers between neighbours along an axis.
+[[nodiscard]] std::int64_t axis_stride(const ParallelSpec& parallel, Axis axis);
+// Whether `ranks` CP ranks can take equal shares of the query and KV heads of a TP rank.
+[[nodiscard]] bool shares_heads(const RunSpec& run, std::int64_t ranks);
+
 // The passes over a job that has been read, in this order; each appends to c.log.problems.
 void derive(Checking& c);             // gpus, nodes, dp, micro_batches and defaults that follow
 void validate_parallel(Checking& c);  // tp, sp, zero, and what they cut
+void validate_context(Checking& c);   // cp, and how its ranks exchange keys and values
 void validate_pipeline(Checking& c);  // pp, vpp, layers, schedule
 void validate_sizes(Checking& c);     // products stay within exact arithmetic
 void validate_work(Checking& c);      // the simulation fits in this computer's memory

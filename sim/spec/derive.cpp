@@ -154,6 +154,22 @@ void warn_sharding(Checking& c) {
   }
 }
 
+// The widest run of neighbouring CP ranks that fits a node and shares out the heads evenly.
+void derive_context(Checking& c) {
+  ParallelSpec& p = c.run.parallel;
+  if (stated(c, "parallel.cp_a2a") != nullptr || p.cp_comm != CpComm::a2a_p2p ||
+      !usable(c, {"parallel.cp", "parallel.tp", "parallel.dp", "parallel.pp", "parallel.order",
+                  "model.heads", "model.kv_heads"})) {
+    return;
+  }
+  const std::int64_t span = c.run.cluster.node.gpus_used / axis_stride(p, Axis::cp);
+  for (const std::int64_t ranks : divisors(p.cp)) {
+    if (ranks <= span && shares_heads(c.run, ranks)) {
+      p.cp_a2a = ranks;
+    }
+  }
+}
+
 void derive_training(Checking& c) {
   TrainingSpec& t = c.run.training;
   if (t.schedule.empty()) {
@@ -177,6 +193,7 @@ void derive(Checking& c) {
   derive_batch(c);
   derive_zero_group(c);
   derive_chunks(c);
+  derive_context(c);
   derive_training(c);
   warn_sharding(c);
 }

@@ -55,7 +55,9 @@ std::vector<std::string> telling_defaults(const RunSpec& run, std::vector<std::s
   const auto idle = [&](const std::string& key) {
     return (key == "model.max_positions" && run.model.position != Position::learned) ||
            (key.compare(0, 4, "moe.") == 0 && !run.model.moe) || key == "nodes" || key == "gpus" ||
-           key == "parallel.layout";
+           key == "parallel.layout" || (key == "parallel.cp_balanced" && run.parallel.cp == 1) ||
+           (key == "parallel.cp_a2a" &&
+            (run.parallel.cp == 1 || run.parallel.cp_comm != CpComm::a2a_p2p));
   };
   keys.erase(std::remove_if(keys.begin(), keys.end(), idle), keys.end());
   return keys;
@@ -87,6 +89,7 @@ RunSpec read_run_tree(JsonValue root, const std::string& file, const Overrides& 
   Checking checking{run, root, log};
   derive(checking);
   validate_parallel(checking);
+  validate_context(checking);
   validate_pipeline(checking);
   validate_sizes(checking);
   validate_work(checking);

@@ -52,6 +52,12 @@ void add_degrees(Keys& keys) {
       {{"parallel.cp_comm", choice({"p2p", "all_gather", "a2a", "a2a+p2p"}), by_default("\"p2p\""),
         "how CP ranks exchange keys and values"},
        [](R& r, const Parsed& v) { r.parallel.cp_comm = static_cast<CpComm>(v.choice); }});
+  keys.push_back({{"parallel.cp_balanced", boolean(), by_default("true"),
+                   "each CP rank an early and a late chunk of the sequence, for equal causal work"},
+                  [](R& r, const Parsed& v) { r.parallel.cp_balanced = v.boolean; }});
+  keys.push_back({{"parallel.cp_a2a", degree, derived("CP ranks of a node, as heads allow"),
+                   "neighbouring CP ranks that exchange heads under a2a+p2p; rings join them"},
+                  [](R& r, const Parsed& v) { r.parallel.cp_a2a = v.integer; }});
   keys.push_back({{"parallel.pp", degree, by_default("1"), "pipeline stages"},
                   [](R& r, const Parsed& v) { r.parallel.pp = v.integer; }});
   keys.push_back({{"parallel.vpp", integer(1, kMaxLayers), by_default("1"),

@@ -30,6 +30,9 @@ struct ParallelSpec {
   bool sp = false;
   std::int64_t cp = 1;
   CpComm cp_comm = CpComm::p2p;
+  bool cp_balanced = true;  // each rank an early and a late chunk of the sequence (zig-zag)
+  std::int64_t cp_a2a =
+      1;  // a2a+p2p: neighbours of a cp group that exchange heads; rings join them
   std::int64_t pp = 1;
   std::int64_t vpp = 1;
   std::int64_t ep = 1;

@@ -40,7 +40,6 @@ bool ring_or_hierarchical(const RunSpec& /*run*/, const JsonValue& value) {
 
 std::vector<Later> layout_and_training() {
   return {
-      {"parallel.cp", above_one, "context parallelism", "use 1"},
       {"parallel.ep", above_one, "expert parallelism", "use 1"},
       {"parallel.etp", above_one, "expert tensor parallelism", "use 1"},
       {"training.precision",

@@ -76,28 +76,6 @@ void check_heads(Checking& c) {
            "use " + list_near(divisors(m.heads), m.kv_heads));
 }
 
-void check_sequence(Checking& c) {
-  const ParallelSpec& p = c.run.parallel;
-  const std::int64_t s = c.run.batch.sequence;
-  if (!usable(c, {"parallel.tp", "parallel.sp", "parallel.cp", "batch.sequence"})) {
-    return;
-  }
-  const std::int64_t sp = p.sp ? p.tp : 1;
-  if (p.cp > 1 && s % (2 * p.cp) != 0) {
-    complain(c, "batch.sequence",
-             fmt::format("{} is not a multiple of 2 x cp {} = {}", s, p.cp, 2 * p.cp),
-             "use " + multiples_near(s, 2 * p.cp, 2 * p.cp));
-  } else if (sp > 1 && s % (sp * p.cp) != 0) {
-    complain(c, "batch.sequence",
-             fmt::format("{} is not a multiple of tp {}{}, over which sp cuts it", s, p.tp,
-                         p.cp > 1 ? fmt::format(" x cp {}", p.cp) : ""),
-             "use " + multiples_near(s, sp * p.cp, sp * p.cp));
-  }
-  if (p.sp && p.tp == 1) {
-    warn(c, "parallel.sp has no effect with tp 1");
-  }
-}
-
 void check_positions(Checking& c) {
   const ModelSpec& m = c.run.model;
   const std::int64_t s = c.run.batch.sequence;
@@ -123,18 +101,20 @@ void check_vocabulary(Checking& c) {
 void check_boundary(Checking& c) {
   const RunSpec& run = c.run;
   const ParallelSpec& p = run.parallel;
-  if (!usable(c, {"batch.micro", "batch.sequence", "model.hidden", "parallel.tp", "parallel.pp"}) ||
+  if (!usable(c, {"batch.micro", "batch.sequence", "model.hidden", "parallel.tp", "parallel.pp",
+                  "parallel.cp"}) ||
       !run.training.p2p_scatter_gather || p.pp == 1) {
     return;
   }
   // Remainders first: the product itself may exceed 64 bits here.
-  const std::int64_t rest = run.batch.micro % p.tp * (run.batch.sequence % p.tp) % p.tp *
-                            (run.model.hidden % p.tp) % p.tp;
+  const std::int64_t tokens = run.batch.sequence / p.cp;
+  const std::int64_t rest =
+      run.batch.micro % p.tp * (tokens % p.tp) % p.tp * (run.model.hidden % p.tp) % p.tp;
   if (rest != 0) {
     complain(c, "training.p2p_scatter_gather",
              fmt::format("a stage boundary of micro {} x sequence {} x hidden {} does not divide "
                          "over tp {}",
-                         run.batch.micro, run.batch.sequence, run.model.hidden, p.tp),
+                         run.batch.micro, tokens, run.model.hidden, p.tp),
              "use false, or a tp that divides hidden");
   }
 }
@@ -156,7 +136,6 @@ void validate_parallel(Checking& c) {
   check_heads(c);
   check_tp(c);
   check_cuts(c);
-  check_sequence(c);
   check_positions(c);
   check_vocabulary(c);
   check_boundary(c);

@@ -4,6 +4,7 @@
 
 #include "base/errors.h"
 #include "workload/chunk_pass.h"
+#include "workload/context.h"
 #include "workload/optimizer_step.h"
 #include "workload/pass_order.h"
 #include "workload/static_memory.h"
@@ -24,18 +25,25 @@ void check_run(const RunSpec& run) {
 
 class Builder {
  public:
-  explicit Builder(const RunSpec& run) : run_(run), chains_(make_chains(run)) {}
+  explicit Builder(const RunSpec& run) : run_(run) {
+    for (std::int32_t kind = 0; kind < attention_kinds(run); ++kind) {
+      chains_.push_back(make_chains(run, kind));
+    }
+  }
 
-  [[nodiscard]] const ModelChains& chains() const { return chains_; }
-  RankProgram stage(const std::vector<Chunk>& chunks, const std::vector<OrderedPass>& order);
+  // Of the kind of rank with most to do: all kinds of a stage run the passes in one order.
+  [[nodiscard]] const ModelChains& chains() const { return chains_.back(); }
+  RankProgram stage(const std::vector<Chunk>& chunks, const std::vector<OrderedPass>& order,
+                    std::int32_t attention_kind);
   [[nodiscard]] Program take() { return std::move(tables_.program); }
 
  private:
-  std::int32_t chunk_template(const Chunk& chunk, const ChunkPass& what);
+  std::int32_t chunk_template(const Chunk& chunk, const ChunkPass& what,
+                              std::int32_t attention_kind);
   std::int32_t add(PassTemplate made);
 
   const RunSpec& run_;
-  ModelChains chains_;
+  std::vector<ModelChains> chains_;  // by attention kind
   ProgramTables tables_;
   std::map<std::string, std::int32_t> template_of_name_;
 };
@@ -45,23 +53,27 @@ std::int32_t Builder::add(PassTemplate made) {
   return count(tables_.program.templates) - 1;
 }
 
-std::int32_t Builder::chunk_template(const Chunk& chunk, const ChunkPass& what) {
-  const std::string key = pass_name(chunk, what);
+std::int32_t Builder::chunk_template(const Chunk& chunk, const ChunkPass& what,
+                                     std::int32_t attention_kind) {
+  const std::string key =
+      fmt::format("{} of attention kind {}", pass_name(chunk, what), attention_kind);
   const auto found = template_of_name_.find(key);
   if (found != template_of_name_.end()) {
     return found->second;
   }
-  const std::int32_t index = add(chunk_pass(run_, chains_, chunk, what, tables_));
+  const std::int32_t index =
+      add(chunk_pass(run_, at(chains_, attention_kind), chunk, what, tables_));
   template_of_name_.emplace(key, index);
   return index;
 }
 
-RankProgram Builder::stage(const std::vector<Chunk>& chunks,
-                           const std::vector<OrderedPass>& order) {
+RankProgram Builder::stage(const std::vector<Chunk>& chunks, const std::vector<OrderedPass>& order,
+                           std::int32_t attention_kind) {
+  const ModelChains& chains = at(chains_, attention_kind);
   RankProgram result;
   result.stage = chunks.front().stage;
   for (const Chunk& chunk : chunks) {
-    result.parameters = checked_add(result.parameters, chunk_parameters(chains_, chunk));
+    result.parameters = checked_add(result.parameters, chunk_parameters(chains, chunk));
   }
   result.memory = static_memory(run_, result.parameters);
   std::vector<SyncedPass> synced;
@@ -73,10 +85,10 @@ RankProgram Builder::stage(const std::vector<Chunk>& chunks,
   for (std::size_t i = 0; i < order.size(); ++i) {
     const OrderedPass& pass = order[i];
     const ChunkPass what{.kind = pass.kind, .part = pass.part, .sync = plan[i]};
-    result.passes.push_back(
-        {chunk_template(at(chunks, pass.chunk), what), pass.micro_batch, pass.chunk});
+    result.passes.push_back({chunk_template(at(chunks, pass.chunk), what, attention_kind),
+                             pass.micro_batch, pass.chunk});
   }
-  result.passes.push_back({add(step_end_pass(run_, chains_, chunks, tables_)), -1, 0});
+  result.passes.push_back({add(step_end_pass(run_, chains, chunks, tables_)), -1, 0});
   return result;
 }
 
@@ -105,17 +117,19 @@ Messages messages(const Program& program, const RankProgram& rank,
 
 void check_boundaries(const RunSpec& run, const std::vector<std::vector<Chunk>>& chunks,
                       const Program& program) {
-  const std::int32_t stages = count(program.programs);
+  // Kinds of a stage differ in their attention only: the first stands for all.
+  const std::int32_t kinds = attention_kinds(run);
+  const std::int32_t stages = count(program.programs) / kinds;
   for (std::int32_t stage = 0; stage < stages && stages > 1; ++stage) {
     for (const bool mirrored : {false, true}) {
-      const RankProgram& here = at(program.programs, stage);
+      const RankProgram& here = at(program.programs, stage * kinds);
       const std::int32_t next = (stage + (mirrored ? stages - 1 : 1)) % stages;
       for (const PassKind kind : {PassKind::forward, PassKind::backward}) {
-        SHARDSIM_CHECK(
-            messages(program, here, chunks, kind, mirrored, true) ==
-                messages(program, at(program.programs, next), chunks, kind, mirrored, false),
-            fmt::format("schedule {}: stages {} and {} exchange in different orders",
-                        run.training.schedule, stage, next));
+        SHARDSIM_CHECK(messages(program, here, chunks, kind, mirrored, true) ==
+                           messages(program, at(program.programs, next * kinds), chunks, kind,
+                                    mirrored, false),
+                       fmt::format("schedule {}: stages {} and {} exchange in different orders",
+                                   run.training.schedule, stage, next));
       }
     }
   }
@@ -130,12 +144,15 @@ Program build_program(const RunSpec& run, const RankGrid& grid) {
   const std::vector<std::vector<OrderedPass>> order = order_passes(run, builder.chains(), chunks);
   std::vector<RankProgram> programs;
   for (std::size_t stage = 0; stage < chunks.size(); ++stage) {
-    programs.push_back(builder.stage(chunks[stage], order[stage]));
+    for (std::int32_t kind = 0; kind < attention_kinds(run); ++kind) {
+      programs.push_back(builder.stage(chunks[stage], order[stage], kind));
+    }
   }
   Program program = builder.take();
   program.programs = std::move(programs);
   for (Rank rank = 0; rank < grid.ranks(); ++rank) {
-    program.program_of_rank.push_back(grid.coordinate(rank, Axis::pp));
+    program.program_of_rank.push_back(grid.coordinate(rank, Axis::pp) * attention_kinds(run) +
+                                      attention_kind(run, grid.coordinate(rank, Axis::cp)));
   }
   check_boundaries(run, chunks, program);
   return program;

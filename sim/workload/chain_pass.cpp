@@ -10,26 +10,51 @@ bool moves(const Communication& communication) {
   return communication.primitive != Primitive::none;
 }
 
-std::int32_t on_tp(const RunSpec& run, const Communication& communication, PassBuilder& pass) {
+std::int32_t start(const RunSpec& run, const Communication& communication, PassBuilder& pass) {
+  if (on_cp(communication)) {
+    return pass.communicate(Stream::cp, Category::cp, communication);
+  }
   return pass.communicate(Stream::tp, tp_category(run, communication), communication);
 }
 
 void run_steps(const RunSpec& run, const std::vector<Step>& steps, Category category,
                PassBuilder& pass) {
-  std::vector<std::int32_t> in_flight;
-  for (const Step& step : steps) {
-    if (moves(step.communication)) {
-      in_flight.push_back(on_tp(run, step.communication, pass));
-      continue;
+  std::vector<std::int32_t> awaited;  // by the next kernel
+  std::int32_t beside = -1;           // by the one after it
+  const auto await_beside = [&] {
+    if (beside >= 0) {
+      awaited.push_back(beside);
     }
-    for (const std::int32_t op : in_flight) {
+    beside = -1;
+  };
+  const auto await = [&] {
+    for (const std::int32_t op : awaited) {
       pass.wait(op);
     }
-    in_flight.clear();
+    awaited.clear();
+  };
+  for (const Step& step : steps) {
+    if (moves(step.communication)) {
+      await_beside();
+      const std::int32_t op = start(run, step.communication, pass);
+      step.beside ? void(beside = op) : awaited.push_back(op);
+      continue;
+    }
+    await();
     pass.kernel(step.label, step.kernel, category);
+    await_beside();
   }
-  for (const std::int32_t op : in_flight) {
-    pass.wait(op);
+  await_beside();
+  await();
+}
+
+void run_with_buffer(const RunSpec& run, const std::vector<Step>& steps, Bytes buffer,
+                     Category category, PassBuilder& pass) {
+  const std::int32_t first = pass.next_op();
+  run_steps(run, steps, category, pass);
+  if (pass.next_op() > first) {
+    pass.take(buffer, first, "communication buffers");
+    pass.give(buffer, pass.next_op() - 1, "communication buffers");
   }
 }
 
@@ -72,18 +97,27 @@ void weight_part(const RunSpec& run, const Operator& op, PassBuilder& pass) {
   pass.give(op.kernels.output_gradient, pass.last_compute(), kOutputGradient);
 }
 
-void backward_operator(const RunSpec& run, const Operator& op, BackwardPart part,
-                       bool recompute_core, PassBuilder& pass) {
-  const bool overlap = run.stack.tp_wgrad_overlap;
-  const bool later = part == BackwardPart::inputs && splits(op);  // the weight gradient
-  if (recompute_core && op.kind == OperatorKind::attention) {
-    const std::int32_t first = pass.next_op();
-    run_steps(run, op.kernels.forward, Category::recompute, pass);
-    take_saved(op, {.layer_input = false, .core = true, .other = false}, first, pass);
+// The attention core forward again, with the exchanges of heads around it.
+void recompute_core_of(const RunSpec& run, const Operator& op, const Operator& next,
+                       PassBuilder& pass) {
+  if (on_cp(op.input.forward)) {
+    communicate_and_wait(run, op.input.forward, pass);
   }
+  const std::int32_t first = pass.next_op();
+  run_with_buffer(run, op.kernels.forward, op.kernels.forward_buffer, Category::recompute, pass);
+  take_saved(op, {.layer_input = false, .core = true, .other = false}, first, pass);
+  if (on_cp(next.input.forward)) {
+    communicate_and_wait(run, next.input.forward, pass);
+  }
+}
+
+void backward_operator(const RunSpec& run, const Operator& op, BackwardPart part,
+                       PassBuilder& pass) {
+  const bool overlap = run.stack.tp_wgrad_overlap && !on_cp(op.input.backward);
+  const bool later = part == BackwardPart::inputs && splits(op);  // the weight gradient
   std::int32_t stored = -1;
   if (moves(op.input.stored) && !op.kernels.wgrad.empty() && !later) {
-    stored = on_tp(run, op.input.stored, pass);
+    stored = start(run, op.input.stored, pass);
     if (!overlap) {
       pass.wait(stored);
     }
@@ -91,10 +125,10 @@ void backward_operator(const RunSpec& run, const Operator& op, BackwardPart part
   if (later) {
     pass.take(op.kernels.output_gradient, pass.next_op(), kOutputGradient);
   }
-  run_steps(run, op.kernels.dgrad, Category::compute, pass);
+  run_with_buffer(run, op.kernels.dgrad, op.kernels.backward_buffer, Category::compute, pass);
   std::int32_t gradient = -1;
   if (moves(op.input.backward) && overlap) {
-    gradient = on_tp(run, op.input.backward, pass);
+    gradient = start(run, op.input.backward, pass);
   }
   if (stored >= 0 && overlap) {
     pass.wait(stored);
@@ -103,7 +137,7 @@ void backward_operator(const RunSpec& run, const Operator& op, BackwardPart part
     run_steps(run, op.kernels.wgrad, Category::compute, pass);
   }
   if (moves(op.input.backward) && !overlap) {
-    gradient = on_tp(run, op.input.backward, pass);
+    gradient = start(run, op.input.backward, pass);
   }
   if (gradient >= 0) {
     pass.wait(gradient);
@@ -118,7 +152,7 @@ void backward_operator(const RunSpec& run, const Operator& op, BackwardPart part
 void communicate_and_wait(const RunSpec& run, const Communication& communication,
                           PassBuilder& pass) {
   if (moves(communication)) {
-    pass.wait(on_tp(run, communication, pass));
+    pass.wait(start(run, communication, pass));
   }
 }
 
@@ -130,7 +164,7 @@ void forward_operator(const RunSpec& run, const Operator& op, Category category,
   communicate_and_wait(run, op.input.forward, pass);
   const bool has_steps = !op.kernels.forward.empty();
   const std::int32_t first = has_steps ? pass.next_op() : pass.last_compute();
-  run_steps(run, op.kernels.forward, category, pass);
+  run_with_buffer(run, op.kernels.forward, op.kernels.forward_buffer, category, pass);
   take_saved(op, saves, first, pass);
 }
 
@@ -153,7 +187,10 @@ void backward_chain(const RunSpec& run, const Chain& chain, BackwardPart part, b
     if (part == BackwardPart::weights) {
       weight_part(run, chain[i], pass);
     } else {
-      backward_operator(run, chain[i], part, recompute_core, pass);
+      if (recompute_core && chain[i].kind == OperatorKind::attention) {
+        recompute_core_of(run, chain[i], chain[i + 1], pass);
+      }
+      backward_operator(run, chain[i], part, pass);
     }
     if (sync != nullptr) {
       sync->ready(pass);

@@ -168,8 +168,8 @@ ShardedUnits sharded_units(const RunSpec& run, const ModelChains& chains, const 
 
 }  // namespace
 
-ModelChains make_chains(const RunSpec& run) {
-  ModelChains chains{embedding_chain(run), layer_chain(run), head_chain(run), {}};
+ModelChains make_chains(const RunSpec& run, std::int32_t attention_kind) {
+  ModelChains chains{embedding_chain(run), layer_chain(run, attention_kind), head_chain(run), {}};
   chains.to_layers =
       transition_between(run, chains.embedding.back().kind, chains.layer.front().kind);
   return chains;

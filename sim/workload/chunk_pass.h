@@ -22,7 +22,8 @@ struct ModelChains {  // of one rank; equal on all stages
   Chain head;
   Transition to_layers;  // from the embedding's last operator to the first norm
 };
-[[nodiscard]] ModelChains make_chains(const RunSpec& run);
+// `attention_kind`: see workload/context.h.
+[[nodiscard]] ModelChains make_chains(const RunSpec& run, std::int32_t attention_kind = 0);
 
 struct Chunk {  // one model chunk on its stage
   std::int32_t stage = 0;

@@ -2,6 +2,8 @@
 
 #include "base/errors.h"
 #include "sharding/tensors.h"
+#include "workload/attention_kernels.h"
+#include "workload/context.h"
 
 namespace shardsim {
 namespace {
@@ -10,22 +12,16 @@ struct Sizes {  // of one micro batch on one rank
   explicit Sizes(const RunSpec& run);
 
   Precision precision;
-  std::int64_t element;
   std::int64_t tokens;  // inside the tensor parallel region
   std::int64_t outer;   // elements of a norm's input
   std::int64_t hidden;  // whole
   std::int64_t query;   // local features
   std::int64_t key;     // of keys; as many of values
-  std::int64_t heads;   // local
-  std::int64_t head_dim;
-  std::int64_t sequence;
-  std::int64_t batch;
   std::int64_t gate;
   std::int64_t ffn;    // local
   std::int64_t vocab;  // local, padded
   std::int64_t table;  // local weights of embedding or head
   bool dropout;
-  bool flash;
   bool vocab_parallel;  // the loss is summed over tp
   Bytes accumulation;   // traffic per weight in a wgrad
 };
@@ -43,21 +39,20 @@ Tensor probe(OperatorKind op, Port port, std::vector<SizedDim> dims) {
   return {"probe", op, port, std::move(dims), 1};
 }
 
+std::int64_t local_heads(const RunSpec& run, Dim heads, std::int64_t count) {
+  return local_size(run, probe(OperatorKind::rope, Port::input, {{heads, count}}), heads);
+}
+
 Sizes::Sizes(const RunSpec& run)
     : precision(run.training.precision),
-      element(element_bytes(run.training.precision)),
       tokens(checked_mul(run.batch.micro, run.batch.sequence / run.parallel.cp)),
       outer(local_elements(run, probe(OperatorKind::norm, Port::input,
                                       {{Dim::batch, run.batch.micro * run.parallel.dp},
                                        {Dim::sequence, run.batch.sequence},
                                        {Dim::hidden, run.model.hidden}}))),
       hidden(run.model.hidden),
-      heads(local_size(run,
-                       probe(OperatorKind::attention, Port::input, {{Dim::head, run.model.heads}}),
-                       Dim::head)),
-      head_dim(run.model.head_dim),
-      sequence(run.batch.sequence),
-      batch(run.batch.micro),
+      query(checked_mul(local_heads(run, Dim::head, run.model.heads), run.model.head_dim)),
+      key(checked_mul(local_heads(run, Dim::kv_head, run.model.kv_heads), run.model.head_dim)),
       gate(run.model.gated_mlp ? 2 : 1),
       ffn(local_size(run, probe(OperatorKind::activation, Port::input, {{Dim::ffn, run.model.ffn}}),
                      Dim::ffn)),
@@ -66,36 +61,16 @@ Sizes::Sizes(const RunSpec& run)
                        Dim::vocab)),
       table(local_elements(run, operator_weights(run, OperatorKind::head).front())),
       dropout(run.model.dropout > 0),
-      flash(run.training.attention == AttentionKind::flash),
       vocab_parallel(vocab < padded_vocab(run)),
-      accumulation(run.stack.grad_accumulation_bytes) {
-  query = checked_mul(heads, head_dim);
-  key = checked_mul(
-      local_size(run,
-                 probe(OperatorKind::attention, Port::input, {{Dim::kv_head, run.model.kv_heads}}),
-                 Dim::kv_head),
-      head_dim);
-}
+      accumulation(run.stack.grad_accumulation_bytes) {}
 
-// `per_element` counts two-byte tensors; other element sizes scale it.
 Step memory(std::string label, const Sizes& z, std::int64_t elements, std::int64_t per_element,
             bool elementwise = true) {
-  KernelShape shape{.kind = KernelKind::memory, .precision = z.precision};
-  shape.bytes = Bytes{checked_mul(elements, per_element * z.element) / 2};
-  shape.elementwise = elementwise;
-  return {std::move(label), shape, {}};
+  return memory_step(std::move(label), z.precision, elements, per_element, elementwise);
 }
 
-Step gemm(std::string label, const Sizes& z, std::int64_t m, std::int64_t n, std::int64_t k,
-          std::int64_t batch = 1) {
-  return {std::move(label),
-          KernelShape{.kind = KernelKind::gemm,
-                      .precision = z.precision,
-                      .m = m,
-                      .n = n,
-                      .k = k,
-                      .batch = batch},
-          {}};
+Step gemm(std::string label, const Sizes& z, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return gemm_step(std::move(label), z.precision, m, n, k);
 }
 
 // A product of tokens with a weight of [in, out], and its two gradients.
@@ -107,7 +82,8 @@ OperatorKernels linear(const std::string& label, const Sizes& z, std::int64_t in
   Step wgrad = gemm(label + " wgrad", z, out, in, z.tokens);
   wgrad.kernel.bytes = Bytes{checked_mul(checked_mul(in, out), z.accumulation.value())};
   kernels.wgrad = {wgrad};
-  kernels.output_gradient = Bytes{checked_mul(checked_mul(z.tokens, out), z.element)};
+  kernels.output_gradient =
+      Bytes{checked_mul(checked_mul(z.tokens, out), element_bytes(z.precision))};
   return kernels;
 }
 
@@ -121,12 +97,12 @@ OperatorKernels qkv_kernels(const RunSpec& run, const Sizes& z) {
   }
   OperatorKernels kernels = linear("qkv", z, z.hidden, out);
   if (gathers_qkv(run)) {
-    Communication moved{
-        .primitive = Primitive::all_gather,
-        .group = axis_set(Axis::tp),
-        .bytes = Bytes{checked_mul(checked_mul(z.tokens, out * run.parallel.tp), z.element)},
-        .dtype = z.precision,
-        .trigger = "qkv heads"};
+    Communication moved{.primitive = Primitive::all_gather,
+                        .group = axis_set(Axis::tp),
+                        .bytes = Bytes{checked_mul(checked_mul(z.tokens, out * run.parallel.tp),
+                                                   element_bytes(z.precision))},
+                        .dtype = z.precision,
+                        .trigger = "qkv heads"};
     kernels.forward.push_back({"qkv heads", {}, moved});
     moved.primitive = Primitive::reduce_scatter;
     moved.trigger = "qkv heads dgrad";
@@ -139,43 +115,6 @@ OperatorKernels elementwise(const std::string& label, const Sizes& z, std::int64
                             std::int64_t forward, std::int64_t backward) {
   return {
       {memory(label, z, elements, forward)}, {memory(label + " dgrad", z, elements, backward)}, {}};
-}
-
-OperatorKernels flash_attention(const Sizes& z) {
-  KernelShape shape{.kind = KernelKind::flash_attention,
-                    .precision = z.precision,
-                    .batch = checked_mul(z.batch, z.heads),
-                    .sequence_q = z.sequence,
-                    .sequence_kv = z.sequence,
-                    .head_dim = z.head_dim};
-  KernelShape backward = shape;
-  backward.backward = true;
-  return {{{"attention", shape, {}}}, {{"attention dgrad", backward, {}}}, {}};
-}
-
-// Two batched products with softmax between them; masked scores are computed all the same.
-OperatorKernels unfused_attention(const Sizes& z) {
-  const std::int64_t batch = checked_mul(z.batch, z.heads);
-  const std::int64_t s = z.sequence;
-  const std::int64_t d = z.head_dim;
-  const std::int64_t scores = checked_mul(batch, checked_mul(s, s));
-  OperatorKernels kernels;
-  kernels.forward = {
-      memory("attention layout", z, checked_mul(z.tokens, z.query), 8, false),
-      gemm("attention scores", z, s, s, d, batch),
-      memory("attention softmax", z, scores, 4, false),
-  };
-  kernels.dgrad = {gemm("attention values dgrad", z, s, s, d, batch),
-                   gemm("attention dv", z, s, d, s, batch)};
-  if (z.dropout) {
-    kernels.forward.push_back(memory("attention dropout", z, scores, 5, false));
-    kernels.dgrad.push_back(memory("attention dropout dgrad", z, scores, 5, false));
-  }
-  kernels.forward.push_back(gemm("attention values", z, s, d, s, batch));
-  kernels.dgrad.push_back(memory("attention softmax dgrad", z, scores, 6, false));
-  kernels.dgrad.push_back(gemm("attention dq", z, s, d, s, batch));
-  kernels.dgrad.push_back(gemm("attention dk", z, s, d, s, batch));
-  return kernels;
 }
 
 // Sums of the vocab-parallel cross-entropy: a named exception of the sharding algebra.
@@ -213,7 +152,25 @@ OperatorKernels embedding_kernels(const RunSpec& run, const Sizes& z) {
 
 }  // namespace
 
-OperatorKernels operator_kernels(const RunSpec& run, OperatorKind kind) {
+Step memory_step(std::string label, Precision precision, std::int64_t elements,
+                 std::int64_t per_element, bool elementwise) {
+  KernelShape shape{.kind = KernelKind::memory, .precision = precision};
+  shape.bytes = Bytes{checked_mul(elements, per_element * element_bytes(precision)) / 2};
+  shape.elementwise = elementwise;
+  return {std::move(label), shape, {}};
+}
+
+Step gemm_step(std::string label, Precision precision, std::int64_t m, std::int64_t n,
+               std::int64_t k, std::int64_t batch) {
+  return {
+      std::move(label),
+      KernelShape{
+          .kind = KernelKind::gemm, .precision = precision, .m = m, .n = n, .k = k, .batch = batch},
+      {}};
+}
+
+OperatorKernels operator_kernels(const RunSpec& run, OperatorKind kind,
+                                 std::int32_t attention_kind) {
   using enum OperatorKind;
   const Sizes z(run);
   const std::string label{name(kind)};
@@ -232,7 +189,7 @@ OperatorKernels operator_kernels(const RunSpec& run, OperatorKind kind) {
     case rope:  // queries and keys read and written once: assumed
       return elementwise(label, z, checked_mul(z.tokens, z.query + z.key), 4, 4);
     case attention:
-      return z.flash ? flash_attention(z) : unfused_attention(z);
+      return attention_kernels(run, attention_kind);
     case attention_out:
       return linear(label, z, z.query, z.hidden);
     case residual:
@@ -257,7 +214,9 @@ OperatorKernels operator_kernels(const RunSpec& run, OperatorKind kind) {
 }
 
 std::int32_t core_launches(const RunSpec& run) {
-  return run.training.attention == AttentionKind::flash ? 2 : 6;
+  const auto blocks = static_cast<std::int32_t>(
+      run.parallel.cp_comm == CpComm::all_gather ? 1 : context_split(run).ring);
+  return run.training.attention == AttentionKind::flash ? 2 * blocks : 6;
 }
 
 std::int32_t forward_launches(const RunSpec& run) {

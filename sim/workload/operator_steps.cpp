@@ -3,6 +3,7 @@
 #include "base/errors.h"
 #include "base/ids.h"
 #include "sharding/derive.h"
+#include "workload/attention_kernels.h"
 
 namespace shardsim {
 namespace {
@@ -11,6 +12,12 @@ Bytes message_bytes(const RunSpec& run, OperatorKind consumer) {
   const std::int64_t tokens = checked_mul(run.batch.micro, run.batch.sequence / run.parallel.cp);
   const std::int64_t width = consumer == OperatorKind::loss ? padded_vocab(run) : run.model.hidden;
   return Bytes{checked_mul(checked_mul(tokens, width), element_bytes(run.training.precision))};
+}
+
+// Ulysses moves queries, keys and values into the core, its output out of it.
+Bytes exchanged_bytes(const RunSpec& run, OperatorKind consumer) {
+  return consumer == OperatorKind::attention ? attention_input_bytes(run)
+                                             : attention_output_bytes(run);
 }
 
 Communication communication_of(const RunSpec& run, const DerivedCommunication& derived, Bytes bytes,
@@ -40,12 +47,12 @@ void add_saved(const RunSpec& run, const std::vector<SavedTensor>& tensors, Chai
 }
 
 Chain make_chain(const RunSpec& run, const std::vector<OperatorKind>& kinds,
-                 const std::vector<SavedTensor>& saved) {
+                 const std::vector<SavedTensor>& saved, std::int32_t attention_kind = 0) {
   Chain chain;
   for (const OperatorKind kind : kinds) {
     Operator op;
     op.kind = kind;
-    op.kernels = operator_kernels(run, kind);
+    op.kernels = operator_kernels(run, kind, attention_kind);
     if (!chain.empty()) {
       op.input = transition_between(run, chain.back().kind, kind);
     }
@@ -70,6 +77,8 @@ Bytes saved_bytes(const Operator& op) {
 
 Bytes hidden_bytes(const RunSpec& run) { return message_bytes(run, OperatorKind::norm); }
 
+bool on_cp(const Communication& communication) { return communication.group == axis_set(Axis::cp); }
+
 Category tp_category(const RunSpec& run, const Communication& communication) {
   return run.parallel.sp && communication.primitive != Primitive::all_reduce ? Category::sp
                                                                              : Category::tp;
@@ -78,8 +87,9 @@ Category tp_category(const RunSpec& run, const Communication& communication) {
 Transition transition_between(const RunSpec& run, OperatorKind producer, OperatorKind consumer) {
   const std::string from{name(producer)};
   const std::string to{name(consumer)};
-  const Bytes bytes = message_bytes(run, consumer);
   const DerivedCommunication forward = forward_between(run.parallel, producer, consumer);
+  const Bytes bytes = forward.group == axis_set(Axis::cp) ? exchanged_bytes(run, consumer)
+                                                          : message_bytes(run, consumer);
   const DerivedCommunication backward = backward_between(run.parallel, producer, consumer);
   const DerivedCommunication stored = stored_input(run.parallel, producer, consumer);
   return {communication_of(run, forward, bytes, sums(forward) ? from : to),
@@ -87,8 +97,8 @@ Transition transition_between(const RunSpec& run, OperatorKind producer, Operato
           communication_of(run, stored, bytes, to + " wgrad")};
 }
 
-Chain layer_chain(const RunSpec& run) {
-  return make_chain(run, layer_operators(run.model), layer_saved(run));
+Chain layer_chain(const RunSpec& run, std::int32_t attention_kind) {
+  return make_chain(run, layer_operators(run.model), layer_saved(run), attention_kind);
 }
 
 Chain embedding_chain(const RunSpec& run) {

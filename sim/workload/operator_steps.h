@@ -32,7 +32,8 @@ using Chain = std::vector<Operator>;
 
 [[nodiscard]] Bytes saved_bytes(const Operator& op);
 
-[[nodiscard]] Chain layer_chain(const RunSpec& run);
+// `attention_kind`: see workload/context.h.
+[[nodiscard]] Chain layer_chain(const RunSpec& run, std::int32_t attention_kind);
 [[nodiscard]] Chain embedding_chain(const RunSpec& run);
 // Tied embeddings on one stage share the embedding's table: the head then has no parameters.
 [[nodiscard]] Chain head_chain(const RunSpec& run);
@@ -42,6 +43,7 @@ using Chain = std::vector<Operator>;
 
 // The activation between layers of one micro batch: b * s * h elements (s / cp of them under cp).
 [[nodiscard]] Bytes hidden_bytes(const RunSpec& run);
+[[nodiscard]] bool on_cp(const Communication& communication);
 // Category of a communication on the tp group: sp for what sequence parallelism made of it.
 [[nodiscard]] Category tp_category(const RunSpec& run, const Communication& communication);
 

@@ -80,7 +80,8 @@ struct Communication {
   // collective by itself (the ranks that share a KV head, group = tp).
   std::int32_t neighbours = 0;
   // Above 0: each strided-th member of the group, and those alone, do it among themselves (the
-  // copies of one shard, where a part of the data-parallel group shares the state).
+  // copies of one shard, where a part of the data-parallel group shares the state; the rings that
+  // join neighbourhoods of a cp group).
   std::int32_t strided = 0;
   // The group (pp) falls into pairs of stages, i and pp - 1 - i: the two copies of a part of the
   // model in a bidirectional pipeline.

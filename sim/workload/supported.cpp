@@ -35,7 +35,6 @@ void refuse_model(const RunSpec& run, Refusals& refuse) {
 
 void refuse_parallel(const RunSpec& run, Refusals& refuse) {
   const ParallelSpec& p = run.parallel;
-  refuse.when(p.cp > 1, "/parallel/cp", "context parallelism", "use 1");
   refuse.when(p.ep > 1, "/parallel/ep", "expert parallelism", "use 1");
   refuse.when(p.etp > 1 && run.model.moe, "/parallel/etp", "expert tensor parallelism", "use 1");
 }

@@ -64,7 +64,7 @@ std::int64_t weight_of(const Job& job, LaneId lane, const std::string& link) {
 TEST_CASE("lowering: choices that do not exist are refused together") {
   RunSpec run = round_run(2, 1, 1);
   run.collectives["all_reduce"] = {"tree", "LL", 4};
-  run.collectives["all_to_all"] = {"pairwise", "auto", {}};
+  run.collectives["all_to_all"] = {"ring", "auto", {}};
   run.collectives["send_recv"] = {"ring", "auto", {}};
   CHECK_THROWS_WITH(
       check_collectives(run),
@@ -72,13 +72,13 @@ TEST_CASE("lowering: choices that do not exist are refused together") {
                "all_reduce; use one of auto, ring, hierarchical") &&
           Contains("/collectives/all_reduce/protocol: protocol \"LL\" is not implemented yet") &&
           Contains("/collectives/all_reduce/channels: a number of channels") &&
-          Contains("/collectives/all_to_all: a choice for all_to_all is not implemented yet") &&
+          Contains("\"ring\" is not an algorithm for all_to_all; use one of auto, pairwise") &&
           Contains("\"ring\" is not an algorithm for send_recv; use one of auto, send_recv"));
 }
 
 TEST_CASE("lowering: a primitive that no algorithm carries is an internal error") {
-  CHECK_THROWS_WITH(lower_collective(round_run(2, 1, 1), Primitive::all_to_all, kMiB),
-                    Contains("no algorithm for all_to_all over 2 ranks"));
+  CHECK_THROWS_WITH(lower_collective(round_run(2, 1, 1), Primitive::broadcast, kMiB),
+                    Contains("no algorithm for broadcast over 2 ranks"));
 }
 
 // ---- what costs nothing

@@ -97,17 +97,34 @@ inline void vary_training(RunSpec& run) {
 
 // How ZeRO shares and when it moves: over all ranks or a part, kept or gathered again.
 inline void choose_sharding(RunSpec& run) {
-  run.parallel.zero_group = pick(std::vector{run.parallel.dp, (run.parallel.dp + 1) / 2});
+  const std::int64_t all = run.parallel.dp * run.parallel.cp;
+  run.parallel.zero_group = pick(std::vector{all, (all + 1) / 2});
   run.training.reshard_after_forward = *rc::gen::arbitrary<bool>();
   run.training.grad_sync = pick(std::vector<std::optional<GradSync>>{std::nullopt, GradSync::step});
 }
 
-// A dense transformer job of at most 64 GPUs with everything that overlaps and contends.
+// Ways to exchange keys and values, where heads and kernels allow them.
+inline void vary_context(RunSpec& run) {
+  ParallelSpec& p = run.parallel;
+  p.cp_comm = pick(std::vector{CpComm::p2p, CpComm::all_gather, CpComm::a2a, CpComm::a2a_p2p});
+  p.cp_balanced = *rc::gen::arbitrary<bool>();
+  if (p.tp * p.cp > run.model.kv_heads && p.cp_comm == CpComm::a2a) {
+    p.cp_comm = CpComm::p2p;
+  }
+  p.cp_a2a = p.cp > 1 && p.tp <= run.model.kv_heads / 2 ? 2 : 1;
+  if (p.cp > 1 && (p.cp_comm == CpComm::p2p || p.cp_comm == CpComm::a2a_p2p)) {
+    run.training.attention = AttentionKind::flash;
+  }
+  run.training.overlap.cp = *rc::gen::arbitrary<bool>();
+}
+
+// A dense transformer job of at most 128 GPUs with everything that overlaps and contends.
 inline RunSpec random_run() {
   jobs::Layout layout;
   layout.tp = pick(std::vector{1, 2, 4});
   layout.pp = pick(std::vector{1, 2, 4});
-  layout.dp = pick(std::vector{1, 2, 4});
+  layout.cp = pick(std::vector{1, 2, 4});
+  layout.dp = layout.cp > 1 ? pick(std::vector{1, 2}) : pick(std::vector{1, 2, 4});
   layout.sp = layout.tp > 1 && *rc::gen::arbitrary<bool>();
   layout.vpp = layout.pp > 1 ? pick(std::vector{1, 2}) : 1;
   layout.zero = pick(std::vector{0, 1, 2, 3});
@@ -121,6 +138,7 @@ inline RunSpec random_run() {
   run.parallel.order = random_order();
   vary_training(run);
   choose_sharding(run);
+  vary_context(run);
   run.training.overlap_slowdown = pick(std::vector{0.0, 0.3});
   return run;
 }

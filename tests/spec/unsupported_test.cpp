@@ -15,8 +15,6 @@ std::string refusal(const Overrides& overrides) {
 }  // namespace
 
 TEST_CASE("unsupported: features of runs") {
-  CHECK(refusal({"parallel.cp=2"}) ==
-        "--set:/parallel/cp: 2: context parallelism is not available in this version; use 1");
   CHECK(refusal({"parallel.ep=8"}) ==
         "--set:/parallel/ep: 8: expert parallelism is not available in this version; use 1");
   CHECK(refusal({"training.precision=fp8", "cluster.gpu.peak.fp8=600 TFLOP/s"}) ==

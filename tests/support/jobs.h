@@ -51,6 +51,7 @@ inline ModelSpec llama2_70b() { return llama(80, 8192, 28672, 64, 8, 32000); }
 struct Layout {
   std::int64_t tp = 1;
   bool sp = false;
+  std::int64_t cp = 1;
   std::int64_t pp = 1;
   std::int64_t vpp = 1;
   std::int64_t dp = 1;
@@ -66,12 +67,13 @@ inline RunSpec job(const ModelSpec& model, const Layout& layout) {
   run.model = model;
   run.parallel.tp = layout.tp;
   run.parallel.sp = layout.sp;
+  run.parallel.cp = layout.cp;
   run.parallel.pp = layout.pp;
   run.parallel.vpp = layout.vpp;
   run.parallel.dp = layout.dp;
   run.parallel.zero = layout.zero;
-  run.parallel.zero_group = layout.dp;
-  run.gpus = layout.tp * layout.pp * layout.dp;
+  run.parallel.zero_group = layout.dp * layout.cp;
+  run.gpus = layout.tp * layout.cp * layout.pp * layout.dp;
   run.batch.micro = layout.micro;
   run.batch.sequence = layout.sequence;
   run.batch.micro_batches = layout.micro_batches;

@@ -20,11 +20,13 @@ namespace shardsim {
 // The ranks that one lane of a phase joins.
 enum class Part : std::uint8_t {
   ring,    // the whole group
+  cycle,   // the whole group, one message from each rank to the next
   node,    // the group's ranks of one node
   rail,    // the i-th rank of each node
+  pairs,   // the whole group, each rank to each other
   scalar,  // the whole group, for messages so small that only latency counts: no links
 };
-inline constexpr std::size_t kPartCount = 4;
+inline constexpr std::size_t kPartCount = 6;
 
 struct Phase {
   Part part = Part::ring;

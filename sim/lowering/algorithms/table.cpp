@@ -12,6 +12,7 @@ const std::vector<Algorithm>& collective_algorithms() {
   static const std::vector<Algorithm> table{
       ring_algorithm(),
       hierarchical_algorithm(),
+      pairwise_algorithm(),
       send_recv_algorithm(),
   };
   return table;
@@ -19,7 +20,9 @@ const std::vector<Algorithm>& collective_algorithms() {
 
 std::vector<Phase> scalar_phases(Primitive primitive, const GroupShape& shape,
                                  const CollectiveCorrections& corrections) {
-  const auto depth = std::bit_width(static_cast<std::uint32_t>(shape.ranks) - 1U);
+  const auto depth = primitive == Primitive::shift
+                         ? 1
+                         : std::bit_width(static_cast<std::uint32_t>(shape.ranks) - 1U);
   const double ways = primitive == Primitive::all_reduce ? 2.0 : 1.0;
   return {{.part = Part::scalar,
            .amount = 0,

@@ -13,7 +13,7 @@
 namespace shardsim {
 
 struct ShardingAxis {
-  std::string name;  // as in the run file: "tp", "sp", "dp", "pp"
+  std::string name;  // as in the run file: "tp", "sp", "cp", "dp", "pp"
   std::string help;
   Axis grid;  // the axis of the rank grid it runs along: sp shares tp's
   bool (*active)(const ParallelSpec& parallel);
@@ -26,6 +26,7 @@ struct ShardingAxis {
 
 [[nodiscard]] ShardingAxis tensor_parallel();
 [[nodiscard]] ShardingAxis sequence_parallel();
+[[nodiscard]] ShardingAxis context_parallel();
 [[nodiscard]] ShardingAxis data_parallel();
 [[nodiscard]] ShardingAxis pipeline_parallel();
 

@@ -4,10 +4,8 @@ namespace shardsim {
 
 const std::vector<ShardingAxis>& sharding_axes() {
   static const std::vector<ShardingAxis> kTable{
-      tensor_parallel(),
-      sequence_parallel(),
-      data_parallel(),
-      pipeline_parallel(),
+      tensor_parallel(), sequence_parallel(), context_parallel(),
+      data_parallel(),   pipeline_parallel(),
   };
   return kTable;
 }
