@@ -86,15 +86,39 @@ void give_saved(const Operator& op, PassBuilder& pass) {
   }
 }
 
-// The weight gradient by itself. A slice stored under SP is gathered now, not kept whole.
-void weight_part(const RunSpec& run, const Operator& op, PassBuilder& pass) {
-  if (!splits(op)) {
-    return;
+// Gather of the slice that SP stored for an operator's weight gradient; -1: nothing to gather.
+std::int32_t gather_stored(const RunSpec& run, const Operator& op, PassBuilder& pass) {
+  return splits(op) && moves(op.input.stored) ? start(run, op.input.stored, pass) : -1;
+}
+
+// Weight gradients by themselves, last operator first. A slice stored under SP is gathered now, not
+// kept whole: beside the weight gradient of the operator before it.
+void weight_part(const RunSpec& run, const Chain& chain, GradientSync* sync, PassBuilder& pass) {
+  std::int32_t stored = -1;
+  bool asked = false;  // for the next operator's
+  for (std::size_t i = chain.size(); i-- > 0;) {
+    const Operator& op = chain[i];
+    if (splits(op)) {
+      if (!asked) {
+        stored = gather_stored(run, op, pass);
+      }
+      if (stored >= 0) {
+        pass.wait(stored);
+      }
+      std::size_t next = i;
+      while (next > 0 && (next == i || !splits(chain[next]))) {
+        --next;
+      }
+      asked = next < i && splits(chain[next]);
+      stored = asked ? gather_stored(run, chain[next], pass) : -1;
+      run_steps(run, op.kernels.wgrad, Category::compute, pass);
+      give_saved(op, pass);
+      pass.give(op.kernels.output_gradient, pass.last_compute(), kOutputGradient);
+    }
+    if (sync != nullptr) {
+      sync->ready(pass);
+    }
   }
-  communicate_and_wait(run, op.input.stored, pass);
-  run_steps(run, op.kernels.wgrad, Category::compute, pass);
-  give_saved(op, pass);
-  pass.give(op.kernels.output_gradient, pass.last_compute(), kOutputGradient);
 }
 
 // The attention core forward again, with the exchanges of heads around it.
@@ -183,15 +207,15 @@ Bytes kept_for_weights(const Operator& op) {
 
 void backward_chain(const RunSpec& run, const Chain& chain, BackwardPart part, bool recompute_core,
                     GradientSync* sync, PassBuilder& pass) {
+  if (part == BackwardPart::weights) {
+    weight_part(run, chain, sync, pass);
+    return;
+  }
   for (std::size_t i = chain.size(); i-- > 0;) {
-    if (part == BackwardPart::weights) {
-      weight_part(run, chain[i], pass);
-    } else {
-      if (recompute_core && chain[i].kind == OperatorKind::attention) {
-        recompute_core_of(run, chain[i], chain[i + 1], pass);
-      }
-      backward_operator(run, chain[i], part, pass);
+    if (recompute_core && chain[i].kind == OperatorKind::attention) {
+      recompute_core_of(run, chain[i], chain[i + 1], pass);
     }
+    backward_operator(run, chain[i], part, pass);
     if (sync != nullptr) {
       sync->ready(pass);
     }
