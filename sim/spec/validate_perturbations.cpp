@@ -42,7 +42,7 @@ bool check_shape(Checking& c, const std::string& key, const JsonValue& item) {
     }
   }
   if (count != 1) {
-    complain(c, key, fmt::format("names {} things", count == 0 ? "no" : "several"),
+    complain(c, key, count == 0 ? "names nothing" : "names several things",
              "state exactly one of gpu, node, link, rail, spine or jitter");
     return false;
   }

@@ -115,8 +115,9 @@ void check_stated(Checking& c) {
   if (sum != c.run.model.layers) {
     complain(c, key,
              fmt::format("the entries sum to {}, the model has {} layers", sum, c.run.model.layers),
-             fmt::format("{} {} layers", sum < c.run.model.layers ? "add" : "remove",
-                         std::abs(sum - c.run.model.layers)));
+             fmt::format("{} {} layer{}", sum < c.run.model.layers ? "add" : "remove",
+                         std::abs(sum - c.run.model.layers),
+                         std::abs(sum - c.run.model.layers) == 1 ? "" : "s"));
   }
 }
 

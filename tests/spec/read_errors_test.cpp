@@ -95,6 +95,10 @@ TEST_CASE("read errors: overrides that go nowhere") {
         "the key");
   CHECK(base_errors({"perturbations.7.speed=1"}) ==
         "--set:/perturbations/7: \"7\" is no place in a list of 2; use 0 to 2; 2 appends");
+  // The pointer is that of the key that was written, not of the place in the cluster's file.
+  CHECK(base_errors({"cluster.fabric.tiers.9.radix=64"})
+            .find("--set:/cluster/fabric/tiers/9: \"9\" is no place") == 0);
+  CHECK(base_errors({"cluster.node.gpus.x=1"}).find("--set:/cluster/node/gpus: 8 is") == 0);
   CHECK(base_errors({"training={\"precision\": \"bf16\", \"precision\": \"fp16\"}"}) ==
         "--set:/training/precision: duplicate key \"precision\" on line 1 (first on line 1); keep "
         "one of them");

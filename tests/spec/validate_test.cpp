@@ -67,7 +67,7 @@ TEST_CASE("validate: layers_per_stage") {
         "--set:/parallel/layers_per_stage: 3 entries for pp 4 x vpp 1; use 4 entries");
   CHECK(pipeline_errors({"parallel.layers_per_stage=[8,8,8,7]"}) ==
         "--set:/parallel/layers_per_stage: the entries sum to 31, the model has 32 layers; add 1 "
-        "layers");
+        "layer");
   CHECK(pipeline_errors({"parallel.layers_per_stage=[16,0,8,8]"}) ==
         "--set:/parallel/layers_per_stage/1: 0 layers in the middle of the pipeline; use 1 or "
         "more");
@@ -214,7 +214,7 @@ TEST_CASE("validate: perturbations name one thing inside the machine and what is
         "--set:/perturbations/0/link: \"node0.cable\" is no link; use a name such as "
         "\"node3.nic2\", \"node3.gpu5.nvlink.tx\" or \"leaf4.up\"");
   CHECK(one(R"({"speed": 0.5})") ==
-        "--set:/perturbations/0: names no things; state exactly one of gpu, node, link, rail, "
+        "--set:/perturbations/0: names nothing; state exactly one of gpu, node, link, rail, "
         "spine or jitter");
   CHECK(one(R"({"gpu": 1, "node": 1, "speed": 0.5})") ==
         "--set:/perturbations/0: names several things; state exactly one of gpu, node, link, rail, "
