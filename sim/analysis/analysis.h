@@ -52,9 +52,10 @@ struct PathSegment {  // one piece of the critical path; segments abut, from 0 t
   std::int32_t rank_class = 0;
   std::int32_t op = 0;  // index in the rank class
   std::int32_t micro_batch = -1;
-  std::int32_t layer = -1;
-  std::int32_t label = 0;  // Trace::labels
-  std::string link;        // that bounds a flow alone, "" otherwise
+  std::int32_t chunk = 0;   // of the stage
+  std::int32_t layer = -1;  // within the chunk, -1 = none
+  std::int32_t label = 0;   // Trace::labels
+  std::string link;         // that bounds a flow alone, "" otherwise
 };
 
 struct CriticalPath {
@@ -99,15 +100,19 @@ struct LinkUtilisation {
   std::vector<TraceLinkUser> users;
 };
 
-// What one kind of collective did in the step on one rank (mean over ranks): for reports.
+// What one kind of collective did in the step, for reports. Count and times have one basis: the sum
+// over all ranks divided by the number of all ranks, those that take no part too; so the count may
+// be a fraction, and count * message / time is what one rank's messages reached.
+// A message between two ranks counts once, at its sender: its time in flight is the send's, its
+// exposed time that of both ends.
 struct CollectiveUse {
   std::string group;  // "tp", "dp"
-  std::string label;  // trigger: "attention out all_reduce"
+  std::string label;  // trigger: "attention out all_reduce", "stage boundary forward send_recv"
   std::string algorithm;
-  std::int64_t count = 0;  // per step on one rank
+  double count = 0;        // mean over all ranks
   Bytes message{};         // of one
   double time_s = 0;       // summed time in flight, latency included
-  double exposed_s = 0;    // of it, while the compute stream waited for it
+  double exposed_s = 0;    // of it, while a compute stream waited for it
   std::string bound_link;  // link that bounds it alone
   BytesPerSecond bound{};  // capacity of that link
 };
@@ -124,6 +129,11 @@ struct Analysis {
   std::int64_t parameters = 0;             // of the model, no vocabulary padding, no MTP
   std::int64_t active_parameters = 0;
 };
+
+// Moves what rounding leaves between the sum of the bins, added in their order, and `total` into
+// one bin, the largest that can take it. It is a few units in the last place; InternalError when it
+// is more than 1e-9 of `scale`, the size of the times that the bins were worked out from.
+void settle(Breakdown& breakdown, double total, double scale);
 
 [[nodiscard]] Breakdown rank_breakdown(const Trace& trace, std::int32_t rank_class);
 [[nodiscard]] Breakdown step_breakdown(const Trace& trace);

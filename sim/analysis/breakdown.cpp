@@ -109,6 +109,7 @@ Breakdown mean_breakdown(const Trace& trace, const std::vector<Breakdown>& of_cl
   for (double& bin : result.seconds) {
     bin /= static_cast<double>(ranks);
   }
+  settle(result, trace.step_s, trace.step_s);
   return result;
 }
 

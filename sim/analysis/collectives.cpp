@@ -4,6 +4,7 @@
 
 #include "analysis/chain_index.h"
 #include "analysis/parts.h"
+#include "base/errors.h"
 #include "base/ids.h"
 
 namespace shardsim {
@@ -11,6 +12,9 @@ namespace {
 
 // Sums of one rank by slot and label, before they are named.
 using LocalKey = std::pair<std::int32_t, std::int32_t>;
+
+constexpr std::int32_t kSends = 1;  // TraceProgram::slot_roles
+constexpr std::int32_t kReceives = 2;
 
 // The operation that explains a piece, inside a chain or not.
 const TraceOp& operation_of(const TraceIndex& index, std::int32_t rank_class, const Piece& piece) {
@@ -75,6 +79,14 @@ std::int32_t link_of_most_time(const CollectiveSum& sum) {
   return best;
 }
 
+// A message's two ends share a name: "stage boundary forward send" -> "... send_recv".
+std::string shared_name(const std::string& label, std::int32_t role) {
+  const std::string word = role == kSends ? " send" : " recv";
+  const bool ends = role != 0 && label.size() > word.size() &&
+                    label.compare(label.size() - word.size(), word.size(), word) == 0;
+  return ends ? label.substr(0, label.size() - word.size()) + " send_recv" : label;
+}
+
 }  // namespace
 
 void add_collectives(const TraceIndex& index, std::int32_t rank_class,
@@ -82,16 +94,19 @@ void add_collectives(const TraceIndex& index, std::int32_t rank_class,
   const Trace& trace = *index.trace;
   const TraceRank& rank = at(trace.ranks, rank_class);
   const TraceProgram& program = at(trace.programs, rank.program);
-  std::map<CollectiveKey, bool> seen;
   for (const auto& [key, local] : sums_of_rank(index, rank_class, pieces)) {
-    const CollectiveKey name{at(program.slot_groups, key.first), at(trace.labels, key.second),
+    const std::int32_t role = at(program.slot_roles, key.first);
+    const CollectiveKey name{at(program.slot_groups, key.first),
+                             shared_name(at(trace.labels, key.second), role),
                              at(program.slot_algorithms, key.first)};
     CollectiveSum& sum = sums[name];
-    sum.ranks += std::exchange(seen[name], true) ? 0 : rank.size;
+    sum.exposed_s.add(local.exposed_s.value() * rank.size);
+    if (role == kReceives) {
+      continue;  // the sender counts the message
+    }
     sum.count += local.count * rank.size;
     sum.message_bytes += local.message_bytes * rank.size;
     sum.time_s.add(local.time_s.value() * rank.size);
-    sum.exposed_s.add(local.exposed_s.value() * rank.size);
     for (const auto& [link, time] : local.time_of_link) {
       sum.time_of_link[link] += time * rank.size;
     }
@@ -107,7 +122,8 @@ std::vector<CollectiveUse> collective_rows(const Trace& trace, const CollectiveS
   for (const auto& [key, sum] : sums) {
     CollectiveUse row;
     std::tie(row.group, row.label, row.algorithm) = key;
-    row.count = std::llround(static_cast<double>(sum.count) / static_cast<double>(sum.ranks));
+    SHARDSIM_CHECK(sum.count > 0, "a message is received that nobody sends");
+    row.count = static_cast<double>(sum.count) / static_cast<double>(ranks);
     row.message = Bytes{std::llround(sum.message_bytes / static_cast<double>(sum.count))};
     row.time_s = sum.time_s.value() / static_cast<double>(ranks);
     row.exposed_s = sum.exposed_s.value() / static_cast<double>(ranks);

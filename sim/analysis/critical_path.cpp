@@ -184,7 +184,11 @@ CriticalPath critical_path(const TraceIndex& index) {
   CriticalPath path;
   PathWalk(index, path.segments).run(last_operation(index), index.trace->step_s);
   std::reverse(path.segments.begin(), path.segments.end());
+  for (PathSegment& segment : path.segments) {
+    segment.chunk = index.pass_of(segment.rank_class, segment.op).chunk;
+  }
   path.by_category = sum_segments(path.segments);
+  settle(path.by_category, index.trace->step_s, index.trace->step_s);
   return path;
 }
 

@@ -28,7 +28,6 @@ std::int32_t path_back(const TraceIndex& index, std::int32_t rank_class, std::in
                        std::vector<PathSegment>& segments);
 
 struct CollectiveSum {  // over ranks
-  std::int64_t ranks = 0;
   std::int64_t count = 0;
   double message_bytes = 0;
   Sum time_s;

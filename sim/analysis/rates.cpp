@@ -1,9 +1,10 @@
-// Tokens per second and FLOP rates. Model FLOPs by sharding/parameters.h's default convention
-// (nvidia-causal); HFU adds the forward work that is done again (Korthikanti et al., arXiv
-// 2205.05198 section 6.3: model FLOPs against hardware FLOPs).
+// Tokens per second and FLOP rates. Model FLOPs by a convention of sharding/parameters.h; HFU adds
+// the forward work that is done again (Korthikanti et al., arXiv 2205.05198 section 6.3: model
+// FLOPs against hardware FLOPs).
+#include "analysis/rates.h"
+
 #include <algorithm>
 
-#include "analysis/analysis.h"
 #include "base/errors.h"
 #include "sharding/parameters.h"
 #include "workload/stages.h"
@@ -25,35 +26,39 @@ double recomputed_share(const RunSpec& run) {
   return static_cast<double>(layers) / static_cast<double>(run.model.layers);
 }
 
-// Forward FLOPs of one token in one layer's attention core: causal, as nvidia-causal counts it
-// (forward and backward together 6 n_head d_head s).
-double attention_forward(const RunSpec& run) {
-  return 2.0 * static_cast<double>(run.model.heads) * static_cast<double>(run.model.head_dim) *
-         static_cast<double>(run.batch.sequence);
-}
-
 double mlp_forward(const ModelSpec& model) {
   return 2.0 * (model.gated_mlp ? 3.0 : 2.0) * static_cast<double>(model.hidden) *
          static_cast<double>(model.ffn);
 }
 
-double recomputed_flops_per_token(const RunSpec& run, double model_flops) {
+// What is done again, as the convention counts it: a third of a forward and backward.
+double recomputed_flops_per_token(const RunSpec& run, const FlopsConvention& convention) {
   const ModelSpec& model = run.model;
+  if (convention.name == "megatron-sc21") {  // counts it among the model's
+    return 0;
+  }
+  const auto flops = [&](const ModelSpec& of, std::int64_t sequence) {
+    return convention.flops_per_token(of, sequence);
+  };
   switch (run.training.recompute) {
     case Recompute::none:
       return 0;
     case Recompute::full: {
-      const double head =
-          6.0 * static_cast<double>(model.hidden) * static_cast<double>(model.vocab);
-      return (model_flops - head) / 3 * recomputed_share(run);  // a third of all is forward
+      ModelSpec ends = model;  // embedding and head, which are not done again
+      ends.layers = 0;
+      const double layers = flops(model, run.batch.sequence) - flops(ends, run.batch.sequence);
+      return layers / 3 * recomputed_share(run);
     }
     case Recompute::selective: {
-      double per_layer = 0;  // modules other than these two have no matrix products
+      double all = 0;  // modules other than these two have no matrix products
       for (const RecomputeModule module : run.training.recompute_modules) {
-        per_layer += module == RecomputeModule::core_attn ? attention_forward(run) : 0;
-        per_layer += module == RecomputeModule::mlp ? mlp_forward(model) : 0;
+        if (module == RecomputeModule::core_attn) {  // what grows with the sequence
+          all += (flops(model, run.batch.sequence) - flops(model, 0)) / 3;
+        } else if (module == RecomputeModule::mlp) {
+          all += mlp_forward(model) * static_cast<double>(model.layers);
+        }
       }
-      return per_layer * static_cast<double>(model.layers);
+      return all;
     }
   }
   SHARDSIM_CHECK(false, "unknown recomputation");
@@ -71,8 +76,11 @@ Precision peak_precision(const RunSpec& run) {
 }  // namespace
 
 Rates rates(const RunSpec& run, double step_s) {
+  return rates(run, step_s, default_flops_convention());
+}
+
+Rates rates(const RunSpec& run, double step_s, const FlopsConvention& convention) {
   SHARDSIM_CHECK(step_s > 0, "rates of a step that takes no time");
-  const FlopsConvention& convention = default_flops_convention();
   const Precision precision = peak_precision(run);
   const auto peak = run.cluster.gpu.peak.find(precision);
   SHARDSIM_CHECK(peak != run.cluster.gpu.peak.end(),
@@ -90,7 +98,7 @@ Rates rates(const RunSpec& run, double step_s) {
   result.peak = peak->second;
   result.peak_name = std::string(name(precision)) + " dense";
   result.mfu = model_flops_per_gpu / result.peak.value();
-  const double recomputed = recomputed_flops_per_token(run, result.model_flops_per_token);
+  const double recomputed = recomputed_flops_per_token(run, convention);
   result.hfu = result.mfu * (1 + recomputed / result.model_flops_per_token);
   return result;
 }

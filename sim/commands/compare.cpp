@@ -134,6 +134,7 @@ Outcome compare_command(const Arguments& arguments) {
   std::vector<std::string> variations;
   OutputOptions output;
   SimulationArguments simulation;
+  std::string convention;
   app.add_option("RUN", files, "run files, - for stdin")->required();
   app.add_option("--vary", variations, "KEY=a,b: one RUN with each of these values")
       ->allow_extra_args(false)
@@ -141,13 +142,17 @@ Outcome compare_command(const Arguments& arguments) {
   add_set_option(app, overrides);
   add_output_options(app, output);
   add_simulation_options(app, simulation);
+  add_flops_option(app, convention);
   if (!parse_arguments(app, arguments)) return Outcome::ok;
 
   const std::vector<Candidate> candidates = candidates_of(files, overrides, variations);
   const std::vector<RunSpec> runs = read_all(candidates);
   OutputFile out(output.path);
   std::vector<RunReport> reports = simulate_all(runs, simulation.options());
-  for (std::size_t i = 0; i < reports.size(); ++i) reports[i].name = candidates[i].name;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    reports[i].name = candidates[i].name;
+    use_convention(reports[i], convention);
+  }
   out.commit(shown(make_comparison(std::move(reports)), output.kind()));
   return Outcome::ok;
 }

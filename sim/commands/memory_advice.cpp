@@ -65,7 +65,9 @@ class Trial {
  public:
   Trial(const RunSpec& run, const ReadWith& read) : run_(run), read_(read) {
     const auto& defaults = run.defaults_taken;
-    dp_stated_ = std::find(defaults.begin(), defaults.end(), "parallel.dp") == defaults.end();
+    dp_stated_ = std::none_of(defaults.begin(), defaults.end(), [](const std::string& taken) {
+      return taken.rfind("parallel.dp = ", 0) == 0;
+    });
   }
 
   // Nothing when the overrides make no valid run, or enough has been tried.

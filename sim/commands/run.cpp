@@ -25,15 +25,18 @@ Outcome run_command(const Arguments& arguments) {
   std::vector<std::string> overrides;
   OutputOptions output;
   SimulationArguments simulation;
+  std::string convention;
   app.add_option("RUN", file, "run file, - for stdin")->required();
   add_set_option(app, overrides);
   add_output_options(app, output);
   add_simulation_options(app, simulation);
+  add_flops_option(app, convention);
   if (!parse_arguments(app, arguments)) return Outcome::ok;
 
   const RunSpec run = read_run(file, overrides);
   OutputFile out(output.path);
-  const RunReport report = simulate(run, simulation.options());
+  RunReport report = simulate(run, simulation.options());
+  use_convention(report, convention);
   out.commit(shown(report, output.kind()));
   return report.analysis.memory.fits ? Outcome::ok : Outcome::does_not_fit;
 }

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "analysis/analysis.h"
+#include "lowering/idle_perturbations.h"
 #include "lowering/lowering.h"
+#include "platform/kernel_time.h"
 #include "replay/replay.h"
 #include "sharding/rank_grid.h"
 #include "trace/check_trace.h"
@@ -34,6 +36,9 @@ Prepared prepare(const RunSpec& run, const SimulateOptions& options) {
   prepared.nodes = make_node_map(run);
   const Lowered lowered = lower_run(run, prepared.program, prepared.fabric, prepared.nodes);
   if (options.check) check_lowered(lowered);
+  for (std::string& warning : idle_perturbations(run, prepared.fabric, prepared.nodes, lowered)) {
+    prepared.run.warnings.push_back(std::move(warning));
+  }
   prepared.folded = fold(lowered, options.fold);
   if (options.check) check_folded(prepared.folded);
   if (options.coalesce == CoalesceMode::automatic) {
@@ -51,7 +56,11 @@ RunReport report_on(const Prepared& prepared, const Trace& trace, const Simulate
   for (GpuId gpu : prepared.nodes.gpu_of_rank) {
     node_of_rank.push_back(prepared.fabric.node_of(gpu));
   }
-  return make_run_report(prepared.run, prepared.program, analysis, trace, node_of_rank);
+  RunReport report = make_run_report(prepared.run, prepared.program, analysis, trace, node_of_rank);
+  const std::vector<std::string> kernels = kernel_time_assumptions(
+      prepared.program.kernels, prepared.run.cluster.gpu, prepared.run.stack);
+  report.assumptions.insert(report.assumptions.begin(), kernels.begin(), kernels.end());
+  return report;
 }
 
 RunReport simulate(const RunSpec& run, const SimulateOptions& options) {

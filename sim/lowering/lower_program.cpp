@@ -93,7 +93,7 @@ void find_slots(const LoweringJob& job, RankKind& kind) {
 Slot describe(const LoweringJob& job, const SlotKey& key) {
   if (key.kind == SlotKey::Kind::send || key.kind == SlotKey::Kind::recv) {
     const bool sends = key.kind == SlotKey::Kind::send;
-    return {.group = "pp", .algorithm = sends ? "send" : "recv", .role = sends ? 1 : 2};
+    return {.group = "pp", .algorithm = "send_recv", .role = sends ? 1 : 2};
   }
   Slot slot{.group = group_name(at(job.groups, key.groups).key.axes)};
   switch (key.part) {

@@ -57,7 +57,7 @@ struct LoweredPass {
 // Which algorithm carries a slot's traffic, for reports.
 struct Slot {
   std::string group;        // "tp", "dp", "pp"
-  std::string algorithm{};  // "ring", "hierarchical: node", "send"
+  std::string algorithm{};  // "ring", "hierarchical: node", "send_recv"
   std::int32_t role = 0;    // send 1, recv 2, otherwise 0: part of the slot's identity
 };
 

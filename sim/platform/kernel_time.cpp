@@ -185,21 +185,49 @@ Seconds host_time_per_kernel(const GpuSpec& gpu, const StackSpec& stack) {
   return stack.host_time_per_kernel.value_or(gpu.host_time_per_kernel);
 }
 
-std::vector<std::string> kernel_time_assumptions(const GpuSpec& gpu, const StackSpec& stack) {
-  const GemmEfficiency& gemm = gpu.efficiency.gemm;
-  std::vector<std::string> lines = {
-      fmt::format("GEMM times on {}: fitted {} model ({} of peak, half at K {}), no shape measured",
-                  gpu.name, gemm.model == GemmEfficiency::Model::tiles ? "tile and wave" : "K-ramp",
-                  gemm.peak_fraction, gemm.k_half)};
-  const auto attention = gpu.efficiency.attention.find(stack.flash_version);
-  if (attention != gpu.efficiency.attention.end()) {
-    lines.push_back(fmt::format(
-        "flash attention version {} on {}: {} of peak forward, {} backward, half at s {}",
-        stack.flash_version, gpu.name, attention->second.forward_fraction,
-        attention->second.backward_fraction, attention->second.sequence_half));
+namespace {
+
+// "18 GEMM shapes on h100-sxm, none with a measured efficiency: ".
+[[nodiscard]] std::string unmeasured(const std::vector<KernelShape>& kernels, KernelKind kind,
+                                     const std::string& what, const GpuSpec& gpu) {
+  std::vector<KernelShape> shapes;
+  for (const KernelShape& shape : kernels) {
+    if (shape.kind == kind && std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) {
+      shapes.push_back(shape);
+    }
   }
-  lines.push_back(fmt::format("memory-bound kernels on {}: {} of the memory bandwidth", gpu.name,
-                              gpu.efficiency.memory.bandwidth_fraction));
+  return shapes.empty()
+             ? ""
+             : fmt::format("{} {} shape{} on {}, none with a measured efficiency: ", shapes.size(),
+                           what, shapes.size() == 1 ? "" : "s", gpu.name);
+}
+
+}  // namespace
+
+std::vector<std::string> kernel_time_assumptions(const std::vector<KernelShape>& kernels,
+                                                 const GpuSpec& gpu, const StackSpec& stack) {
+  const GemmEfficiency& gemm = gpu.efficiency.gemm;
+  std::vector<std::string> lines;
+  const std::string gemms = unmeasured(kernels, KernelKind::gemm, "GEMM", gpu);
+  if (!gemms.empty()) {
+    lines.push_back(
+        gemms + fmt::format("fitted {} model, {} of peak, half at K {}",
+                            gemm.model == GemmEfficiency::Model::tiles ? "tile and wave" : "K-ramp",
+                            gemm.peak_fraction, gemm.k_half));
+  }
+  const std::string flash =
+      unmeasured(kernels, KernelKind::flash_attention, "flash attention", gpu);
+  if (!flash.empty()) {
+    const AttentionEfficiency& attention = attention_of(gpu, stack);
+    lines.push_back(flash + fmt::format("version {}, {} of peak forward, {} backward, half at s {}",
+                                        stack.flash_version, attention.forward_fraction,
+                                        attention.backward_fraction, attention.sequence_half));
+  }
+  const std::string memory = unmeasured(kernels, KernelKind::memory, "memory-bound", gpu);
+  if (!memory.empty()) {
+    lines.push_back(memory + fmt::format("{} of the memory bandwidth",
+                                         gpu.efficiency.memory.bandwidth_fraction));
+  }
   return lines;
 }
 

@@ -25,10 +25,10 @@ namespace shardsim {
 // Host time to launch one kernel: the stack's when it states one, else the GPU's.
 [[nodiscard]] Seconds host_time_per_kernel(const GpuSpec& gpu, const StackSpec& stack);
 
-// What kernel times rest on, one line per kind of kernel, for a result's list of assumptions:
-// today every shape is priced by the small fitted model of the GPU's file, none by a measured
-// table.
-[[nodiscard]] std::vector<std::string> kernel_time_assumptions(const GpuSpec& gpu,
-                                                               const StackSpec& stack);
+// What the times of these kernels rest on, one line per kind of kernel among them with the number
+// of its shapes, for a result's list of assumptions: today every shape is priced by the small
+// fitted model of the GPU's file, none by a measured table.
+[[nodiscard]] std::vector<std::string> kernel_time_assumptions(
+    const std::vector<KernelShape>& kernels, const GpuSpec& gpu, const StackSpec& stack);
 
 }  // namespace shardsim

@@ -54,6 +54,7 @@ TraceProgram trace_program(const Folded& folded, const LoweredProgram& program) 
   for (const Slot& slot : program.slots) {
     result.slot_groups.push_back(slot.group);
     result.slot_algorithms.push_back(slot.algorithm);
+    result.slot_roles.push_back(slot.role);
   }
   return result;
 }
@@ -96,6 +97,7 @@ Trace chain_trace(const Chain& chain) {
     program.passes.push_back({.pass_template = i});
     program.slot_groups.resize(static_cast<std::size_t>(rank.slot_count));
     program.slot_algorithms.resize(static_cast<std::size_t>(rank.slot_count));
+    program.slot_roles.resize(static_cast<std::size_t>(rank.slot_count));
     trace.programs.push_back(std::move(program));
     trace.ranks.push_back({.representative = i,
                            .size = 1,

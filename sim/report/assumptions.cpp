@@ -1,5 +1,10 @@
 #include "report/assumptions.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
 #include "base/text.h"
 #include "workload/schedule.h"
 
@@ -7,18 +12,46 @@ namespace shardsim {
 
 namespace {
 
-// The clauses of a source that say something is assumed; a clause ends at ';' or at '. '.
-void add_assumed(const std::string& of, const std::string& source, std::vector<std::string>& list) {
+// Whether "words: " follows: a clause that says what it speaks of.
+bool begins_with_subject(const std::string& text, std::size_t at) {
+  const std::size_t end = text.find_first_of(":;,(.", at);
+  return end != std::string::npos && text.compare(end, 2, ": ") == 0 &&
+         std::isalpha(static_cast<unsigned char>(text[at])) != 0;
+}
+
+// Whether a sentence can begin there: a capital, or a clause with a subject.
+bool may_begin(const std::string& text, std::size_t at) {
+  return at < text.size() &&
+         (std::isupper(static_cast<unsigned char>(text[at])) != 0 || begins_with_subject(text, at));
+}
+
+// A statement ends, outside parentheses, at a full stop before another sentence or the end of the
+// text, or at a semicolon before a clause with a subject of its own. "0.80-0.90" and "et al. 2022"
+// hold no end.
+std::vector<std::string> statements(const std::string& source) {
+  std::vector<std::string> found;
+  int depth = 0;
   std::size_t begin = 0;
-  while (begin < source.size()) {
-    std::size_t end = begin;
-    while (end < source.size() && source[end] != ';' && source.compare(end, 2, ". ") != 0) ++end;
-    const std::string clause = source.substr(begin, end - begin);
-    if (clause.find("assumed") != std::string::npos) {
-      const std::size_t first = clause.find_first_not_of(' ');
-      list.push_back(of + ": " + clause.substr(first));
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    depth += source[i] == '(' ? 1 : 0;
+    depth -= source[i] == ')' && depth > 0 ? 1 : 0;
+    const bool last = i + 1 == source.size();
+    const bool stop =
+        source[i] == '.' && (last || (source[i + 1] == ' ' && may_begin(source, i + 2)));
+    const bool clause = source.compare(i, 2, "; ") == 0 && begins_with_subject(source, i + 2);
+    if (depth == 0 && (stop || clause)) {
+      found.push_back(source.substr(begin, i - begin));
+      begin = std::min(source.find_first_not_of(' ', i + 1), source.size());
     }
-    begin = end + 1;
+  }
+  if (begin < source.size()) found.push_back(source.substr(begin));
+  return found;
+}
+
+// The statements of a source that say something is assumed.
+void add_assumed(const std::string& of, const std::string& source, std::vector<std::string>& list) {
+  for (const std::string& statement : statements(source)) {
+    if (statement.find("assumed") != std::string::npos) list.push_back(of + ": " + statement);
   }
 }
 
@@ -60,6 +93,34 @@ void add_schedule_limits(const RunSpec& run, std::vector<std::string>& list) {
   }
 }
 
+// Fewer KV heads than tensor-parallel ranks: who holds them (DESIGN: kv_strategy).
+void add_kv_heads(const RunSpec& run, std::vector<std::string>& list) {
+  const std::int64_t heads = run.model.kv_heads;
+  const std::int64_t tp = run.parallel.tp;
+  if (run.model.mla || heads >= tp) return;
+  const std::int64_t sharers = tp / heads;
+  switch (run.parallel.kv_strategy) {
+    case KvStrategy::shared:
+      list.push_back(fmt::format(
+          "{} KV heads on tp {}: each is held by {} ranks of a TP group (kv_strategy shared), so K "
+          "and V weights are cut to 1/{}, not 1/{}, and those ranks sum their gradients",
+          heads, tp, sharers, heads, tp));
+      return;
+    case KvStrategy::replicate:
+      list.push_back(fmt::format(
+          "{} KV heads on tp {}: every rank of a TP group holds them all (kv_strategy replicate), "
+          "so K and V weights are not cut",
+          heads, tp));
+      return;
+    case KvStrategy::gather:
+      list.push_back(fmt::format(
+          "{} KV heads on tp {}: weights are cut to 1/{}, the output of QKV is gathered "
+          "(kv_strategy gather) and each head used by {} ranks",
+          heads, tp, tp, sharers));
+      return;
+  }
+}
+
 void add_model_limits(const RunSpec& run, std::vector<std::string>& list) {
   if (run.training.overlap_slowdown == 0.0) {
     list.push_back("kernels are not slowed by communication beside them (overlap_slowdown 0)");
@@ -77,10 +138,13 @@ void add_model_limits(const RunSpec& run, std::vector<std::string>& list) {
 
 std::vector<std::string> assumptions_of(const RunSpec& run) {
   std::vector<std::string> list;
+  add_kv_heads(run, list);
   add_sources(run, list);
   add_schedule_limits(run, list);
   add_model_limits(run, list);
-  for (const std::string& key : run.defaults_taken) list.push_back("default: " + key);
+  for (const std::string& taken : run.defaults_taken) {
+    list.push_back(taken.rfind("set by ", 0) == 0 ? taken : "default: " + taken);
+  }
   return list;
 }
 

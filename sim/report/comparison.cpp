@@ -98,6 +98,7 @@ Difference difference(const RunReport& run, const RunReport& first) {
     result.by_cause.seconds.at(i) =
         run.analysis.breakdown.seconds.at(i) - first.analysis.breakdown.seconds.at(i);
   }
+  settle(result.by_cause, result.total_s, std::max(run.analysis.step_s, first.analysis.step_s));
   result.tp_exposed_ratio = ratio_or_zero(exposed_tp(run), exposed_tp(first));
   result.tp_link = tp_link_ratio(run, first);
   result.changes = largest_changes(run, first);

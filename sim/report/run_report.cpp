@@ -1,6 +1,7 @@
 #include "report/run_report.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -163,6 +164,18 @@ std::vector<StageShare> path_by_stage(const RunReport& report) {
   }
   std::vector<StageShare> rows;
   for (const auto& [stage, seconds] : by_stage) rows.push_back({stage, seconds});
+  return rows;
+}
+
+std::vector<LayerShare> path_by_layer(const RunReport& report) {
+  std::map<std::array<std::int32_t, 3>, double> by_layer;
+  for (const PathSegment& segment : report.analysis.critical_path.segments) {
+    by_layer[{segment.stage, segment.chunk, segment.layer}] += segment.end_s - segment.start_s;
+  }
+  std::vector<LayerShare> rows;
+  for (const auto& [place, seconds] : by_layer) {
+    rows.push_back({place[0], place[1], place[2], seconds});
+  }
   return rows;
 }
 

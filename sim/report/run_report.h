@@ -67,9 +67,15 @@ struct RunReport {
                                                const Analysis& analysis,
                                                const std::vector<NodeId>& node_of_rank);
 
-// The time on the critical path that one stage, or one bounding link, answers for.
+// The time on the critical path that one stage, layer or bounding link answers for.
 struct StageShare {
   std::int32_t stage = 0;
+  double seconds = 0;
+};
+struct LayerShare {
+  std::int32_t stage = 0;
+  std::int32_t chunk = 0;   // of the stage
+  std::int32_t layer = -1;  // within the chunk, -1 = what belongs to no layer
   double seconds = 0;
 };
 struct LinkShare {
@@ -77,6 +83,7 @@ struct LinkShare {
   double seconds = 0;
 };
 [[nodiscard]] std::vector<StageShare> path_by_stage(const RunReport& report);  // by stage
+[[nodiscard]] std::vector<LayerShare> path_by_layer(const RunReport& report);  // by stage, chunk
 [[nodiscard]] std::vector<LinkShare> path_by_link(const RunReport& report);    // most time first
 
 }  // namespace shardsim

@@ -153,7 +153,10 @@ class TableReader {
       return;
     }
     if (info.fallback.kind != Fallback::Kind::absent) {
-      log_.defaults_taken.push_back(prefix_ + info.key);
+      const bool is_value = info.fallback.kind == Fallback::Kind::value;
+      log_.defaults_taken.push_back(
+          prefix_ + info.key + " = " +
+          (is_value ? info.fallback.text : "(" + info.fallback.text + ")"));
     }
   }
 

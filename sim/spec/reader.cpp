@@ -1,6 +1,9 @@
 #include "spec/reader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -50,17 +53,61 @@ bool sets_whole(const Overrides& overrides, const std::string& key) {
   });
 }
 
-// Without the keys that mean nothing for this job.
-std::vector<std::string> telling_defaults(const RunSpec& run, std::vector<std::string> keys) {
-  const auto idle = [&](const std::string& key) {
-    return (key == "model.max_positions" && run.model.position != Position::learned) ||
-           (key.compare(0, 4, "moe.") == 0 && !run.model.moe) || key == "nodes" || key == "gpus" ||
-           key == "parallel.layout" || (key == "parallel.cp_balanced" && run.parallel.cp == 1) ||
-           (key == "parallel.cp_a2a" &&
-            (run.parallel.cp == 1 || run.parallel.cp_comm != CpComm::a2a_p2p));
-  };
-  keys.erase(std::remove_if(keys.begin(), keys.end(), idle), keys.end());
-  return keys;
+// RunSpec::defaults_taken: what the user did not state, each with the value that holds for it.
+//   "parallel.cp = 1", "parallel.dp = 4", "cluster.fabric.nodes_per_leaf = (half the ports ...)",
+//   "set by stack megatron-core: training.attention = flash"
+std::string key_of(const std::string& taken) { return taken.substr(0, taken.find(" = ")); }
+
+std::string without_quotes(std::string text) {
+  text.erase(std::remove(text.begin(), text.end(), '"'), text.end());
+  return text;
+}
+
+// Keys that mean nothing for this job.
+bool is_idle(const RunSpec& run, const std::string& key) {
+  return (key == "model.max_positions" && run.model.position != Position::learned) ||
+         (key.compare(0, 4, "moe.") == 0 && !run.model.moe) || key == "nodes" || key == "gpus" ||
+         key == "parallel.layout" || (key == "parallel.cp_balanced" && run.parallel.cp == 1) ||
+         (key == "parallel.cp_a2a" &&
+          (run.parallel.cp == 1 || run.parallel.cp_comm != CpComm::a2a_p2p));
+}
+
+// What a rule gave for a key, where that is a number or a name; "" for the other keys.
+std::string derived_value(const RunSpec& run, const std::string& key) {
+  const std::map<std::string, std::string> values{
+      {"parallel.dp", std::to_string(run.parallel.dp)},
+      {"parallel.zero_group", std::to_string(run.parallel.zero_group)},
+      {"batch.global", std::to_string(run.batch.global)},
+      {"training.schedule", run.training.schedule},
+      {"training.param_dtype", std::string(name(run.training.param_dtype))},
+      {"model.kv_heads", std::to_string(run.model.kv_heads)},
+      {"model.head_dim", std::to_string(run.model.head_dim)},
+      {"model.max_positions", std::to_string(run.model.max_positions)},
+      {"model.dropout", fmt::format("{}", run.model.dropout)},
+      {"cluster.node.gpus_used", std::to_string(run.cluster.node.gpus_used)}};
+  const auto found = values.find(key);
+  return found == values.end() ? "" : found->second;
+}
+
+std::vector<std::string> told_defaults(const RunSpec& run, const JsonValue& root,
+                                       const std::vector<std::string>& taken) {
+  std::vector<std::string> told;
+  for (const std::string& one : taken) {
+    const std::string key = key_of(one);
+    const JsonValue* by_stack =
+        key.compare(0, 9, "training.") == 0 ? find_path(root, "stack." + key) : nullptr;
+    const std::string derived = derived_value(run, key);
+    if (is_idle(run, key)) {
+      continue;
+    }
+    if (by_stack != nullptr && by_stack->kind != JsonValue::Kind::null) {
+      told.push_back("set by stack " + run.stack.name + ": " + key + " = " +
+                     without_quotes(brief_json(*by_stack)));
+    } else {
+      told.push_back(derived.empty() ? without_quotes(one) : key + " = " + derived);
+    }
+  }
+  return told;
 }
 
 RunSpec read_run_tree(JsonValue root, const std::string& file, const Overrides& overrides,
@@ -76,7 +123,7 @@ RunSpec read_run_tree(JsonValue root, const std::string& file, const Overrides& 
     name.pointer = "/stack";
     put(root, "stack", std::move(name));
     if (!sets_whole(overrides, "stack")) {
-      log.defaults_taken.emplace_back("stack");
+      log.defaults_taken.push_back(std::string("stack = ") + kDefaultStack);
     }
   }
   for (const std::string& text : overrides) {
@@ -98,7 +145,7 @@ RunSpec read_run_tree(JsonValue root, const std::string& file, const Overrides& 
   validate_perturbations(checking);
   refuse_unsupported(checking, "");
   throw_if_any(std::move(log.problems));
-  run.defaults_taken = telling_defaults(run, std::move(log.defaults_taken));
+  run.defaults_taken = told_defaults(run, root, log.defaults_taken);
   return run;
 }
 

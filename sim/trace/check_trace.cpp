@@ -58,6 +58,7 @@ class RankCheck {
     const TraceProgram& program = at(trace_.programs, rank_.program);
     SHARDSIM_CHECK(rank_.slot_lanes.size() == program.slot_groups.size(), place(0));
     SHARDSIM_CHECK(program.slot_algorithms.size() == program.slot_groups.size(), place(0));
+    SHARDSIM_CHECK(program.slot_roles.size() == program.slot_groups.size(), place(0));
     slot_ops_.resize(program.slot_groups.size());
     std::int32_t ops = 0;
     for (const TracePass& pass : program.passes) {

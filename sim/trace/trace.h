@@ -67,6 +67,7 @@ struct TraceProgram {
   std::vector<TracePass> passes;
   std::vector<std::string> slot_groups;      // per slot: "tp", "dp", "pp"
   std::vector<std::string> slot_algorithms;  // per slot
+  std::vector<std::int32_t> slot_roles;      // per slot: send 1, recv 2, otherwise 0
 };
 
 struct TraceRank {  // one rank class

@@ -197,3 +197,61 @@ TEST_CASE("breakdown: a rank that never computes") {
   execute(trace);
   check_bins(trace, rank_breakdown(trace, 0), {{Bin::dp, 2}});
 }
+
+namespace {
+
+// As a reader of the JSON adds: key after key.
+double added(const Breakdown& breakdown) {
+  double sum = 0;
+  for (const double bin : breakdown.seconds) {
+    sum += bin;
+  }
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("settle: bins that are no breakdown of the whole are our fault") {
+  Breakdown bins;
+  bins[Bin::compute] = 1;
+  CHECK_THROWS_AS(settle(bins, 1.001, 1.001), InternalError);
+}
+
+// 0.1 + 0.2 + 0.3 added in order is 0.6000000000000001.
+TEST_CASE("settle: the last bit that rounding leaves goes to the largest bin") {
+  Breakdown bins;
+  bins[Bin::compute] = 0.3;
+  bins[Bin::tp] = 0.2;
+  bins[Bin::bubble] = 0.1;
+  for (const double total : {0.6, 0.6000000000000001, 0.6000000000000002}) {
+    Breakdown settled = bins;
+    settle(settled, total, total);
+    CHECK(added(settled) == total);
+    CHECK(settled.total() == total);
+    CHECK(settled[Bin::compute] == Approx(0.3).epsilon(1e-14));
+    CHECK(settled[Bin::tp] == 0.2);
+    CHECK(settled[Bin::bubble] == 0.1);
+    CHECK(settled[Bin::wait] == 0);
+  }
+}
+
+// Differences of breakdowns: large bins that nearly cancel.
+TEST_CASE("settle: sums of differences are exact too") {
+  std::uint64_t state = 7;
+  const auto random = [&state] {  // 0 to 1, from a linear congruential generator (Knuth's MMIX)
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<double>(state >> 11U) / 9007199254740992.0;
+  };
+  for (int i = 0; i < 2000; ++i) {
+    Breakdown bins;
+    for (double& bin : bins.seconds) {
+      bin = random() < 0.5 ? 0 : random() - 0.5;
+    }
+    const double total = (1 + bins.total()) - 1;  // a difference of two steps of about a second
+    if (total != 0) {
+      settle(bins, total, 1);
+      CAPTURE(i);
+      CHECK(added(bins) == total);
+    }
+  }
+}

@@ -144,11 +144,38 @@ TEST_CASE("collectives: time in flight, and how much of it is exposed") {
   CHECK(rows[0].group == "tp");
   CHECK(rows[0].label == "out");
   CHECK(rows[0].algorithm == "ring");
-  CHECK(rows[0].count == 1);  // (1 * 2 + 3 * 1) / 4 ranks, rounded
+  CHECK(rows[0].count == 1.25);  // (1 * 2 + 3 * 1) / 4 ranks
   CHECK(rows[0].message == Bytes{1000});
   CHECK(rows[0].time_s == Approx(2));            // all ranks: 2 s in flight
   CHECK(rows[0].exposed_s == Approx(1.75 / 4));  // one rank of four
   CHECK(rows[0].bound_link.empty());             // most time is on a lane without links
+}
+
+// Rank 0 computes 1 s and sends for 2 s; rank 1 receives from the start. Over both ranks: one
+// message, half of one per rank, 1 s in flight per rank. Rank 1 waits from 0 to 1, which is not
+// exposed, then for the message from 1 to 3; rank 0 has nothing else to do meanwhile.
+TEST_CASE("collectives: a message counted once for its bytes counted twice for its time") {
+  Trace trace;
+  const std::int32_t sends = add_template(
+      trace, "F",
+      {{Stream::compute, Category::compute, 1},
+       {Stream::pp_send_forward, Category::pp, 2, {0}, 0, 0, "stage boundary forward send"}});
+  const std::int32_t receives = add_template(
+      trace, "G",
+      {{Stream::pp_recv_forward, Category::pp, 2, {}, 0, 0, "stage boundary forward recv"},
+       {Stream::compute, Category::compute, 1, {0}}});
+  add_rank(trace, add_program(trace, 0, {sends}, 1), {0});
+  add_rank(trace, add_program(trace, 0, {receives}, 1), {0});
+  trace.programs[0].slot_roles = {1};
+  trace.programs[1].slot_roles = {2};
+  execute(trace);
+  const std::vector<CollectiveUse> rows = collective_uses(trace);
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].label == "stage boundary forward send_recv");
+  CHECK(rows[0].count == 0.5);
+  CHECK(rows[0].message == Bytes{1000});
+  CHECK(rows[0].time_s == Approx(1));     // 2 s at one of two ranks
+  CHECK(rows[0].exposed_s == Approx(2));  // 2 s at both
 }
 
 TEST_CASE("check_trace: times that contradict the program") {

@@ -2,6 +2,7 @@
 #include "lowering/lowering.h"
 
 #include "base/errors.h"
+#include "lowering/idle_perturbations.h"
 #include "support/catch.h"
 #include "support/clusters.h"
 #include "support/hand_program.h"
@@ -280,19 +281,49 @@ TEST_CASE("lowering: forward and backward messages between two stages have lanes
   CHECK(send.steps == 1);
   CHECK(send.duration.value() == Approx(10e-6));
   const Lowered& lowered = job.lowered;
-  const auto lane_of = [&](Rank rank, const std::string& algorithm, std::int32_t offset) {
+  const auto lane_of = [&](Rank rank, std::int32_t role, std::int32_t offset) {
     const auto& slots = at(lowered.programs, at(lowered.program_of_rank, rank)).slots;
     std::int32_t seen = 0;
     for (std::int32_t s = 0; s < count(slots); ++s) {
-      if (at(slots, s).algorithm == algorithm && seen++ == offset) {
+      if (at(slots, s).role == role && seen++ == offset) {
         return at(lowered.slot_lanes, at(lowered.first_slot, rank) + s);
       }
     }
     return -1;
   };
-  CHECK(lane_of(0, "send", 0) == lane_of(1, "recv", 0));
-  CHECK(lane_of(1, "send", 0) == lane_of(0, "recv", 0));
-  CHECK(lane_of(0, "send", 0) != lane_of(1, "send", 0));
+  constexpr std::int32_t kSend = 1;
+  constexpr std::int32_t kRecv = 2;
+  CHECK(lane_of(0, kSend, 0) == lane_of(1, kRecv, 0));
+  CHECK(lane_of(1, kSend, 0) == lane_of(0, kRecv, 0));
+  CHECK(lane_of(0, kSend, 0) != lane_of(1, kSend, 0));
+  CHECK(lowered.programs[0].slots[0].algorithm == "send_recv");  // as the listed algorithm
+}
+
+// ---- perturbations without effect
+
+// A TP group of two GPUs of node 0: NVLink of GPUs 0 and 1, no NIC.
+TEST_CASE("perturbations: one without effect went unsaid") {
+  RunSpec run = round_run(2, 1, 1);
+  using Kind = Perturbation::Kind;
+  const auto halve = [&run](Kind kind, std::int64_t index, const std::string& link) {
+    run.perturbations.emplace_back();
+    run.perturbations.back().kind = kind;
+    run.perturbations.back().index = index;
+    run.perturbations.back().link = link;
+    run.perturbations.back().factor = 0.5;
+  };
+  halve(Kind::gpu, 0, "");
+  halve(Kind::gpu, 5, "");
+  halve(Kind::node, 0, "");
+  halve(Kind::link, 0, "node0.gpu1.nvlink");
+  halve(Kind::link, 0, "node0.nic2");
+  halve(Kind::rail, 1, "");
+  const Job job = lower_collective(run, Primitive::all_reduce, kMiB);
+  const std::vector<std::string> expected{
+      "perturbation of GPU 5 has no effect: it holds no rank",
+      "perturbation of link node0.nic2 has no effect: no traffic crosses it",
+      "perturbation of rail 1 has no effect: no traffic crosses it"};
+  CHECK(idle_perturbations(run, job.fabric, make_node_map(run), job.lowered) == expected);
 }
 
 // ---- overlap_slowdown

@@ -226,11 +226,18 @@ TEST_CASE("host_time_per_kernel: the stack's figure replaces the GPU's") {
 }
 
 TEST_CASE("kernel_time_assumptions: says that no shape was measured") {
-  const std::vector<std::string> lines = kernel_time_assumptions(h100_like(), stack_of("3"));
-  REQUIRE(lines.size() == 3);
+  // Two different products, one of them twice; one memory-bound kernel; no flash attention.
+  const std::vector<KernelShape> kernels{{.kind = KernelKind::gemm, .m = 8, .n = 8, .k = 8},
+                                         {.kind = KernelKind::gemm, .m = 16, .n = 8, .k = 8},
+                                         {.kind = KernelKind::gemm, .m = 8, .n = 8, .k = 8},
+                                         {.kind = KernelKind::memory, .bytes = Bytes{8}}};
+  const std::vector<std::string> lines =
+      kernel_time_assumptions(kernels, h100_like(), stack_of("3"));
+  REQUIRE(lines.size() == 2);
   CHECK(lines[0] ==
-        "GEMM times on h100-like: fitted tile and wave model (0.768 of peak, half at K 300), no "
-        "shape measured");
+        "2 GEMM shapes on h100-like, none with a measured efficiency: fitted tile and wave model, "
+        "0.768 of peak, half at K 300");
+  CHECK(lines[1].rfind("1 memory-bound shape on h100-like, none with a measured", 0) == 0);
 }
 
 }  // namespace shardsim

@@ -78,6 +78,7 @@ TEST_CASE("comparison: exposed TP time and the links that bound it, like for lik
 
 TEST_CASE("comparison: a run without TP communication has no ratio") {
   RunReport none = sample_report();
+  none.analysis.breakdown[Bin::compute] += none.analysis.breakdown[Bin::tp];
   none.analysis.breakdown[Bin::tp] = 0;
   none.groups.clear();
   const Comparison comparison = make_comparison({none, sample_report()});
@@ -108,4 +109,27 @@ TEST_CASE("comparison: the text lets a user see which link and which ratio he ha
   CHECK(has(text, "8 ranks, 1 per node, on 8 nodes"));
   CHECK(has(text, "8 ranks, 8 per node, on 1 node"));
   CHECK(has(text, "3.355 GB"));  // 100 messages of 33,554,432 bytes
+}
+
+TEST_CASE("comparison: warnings of the runs were in the JSON alone") {
+  const std::string text = write_text(sample_comparison());
+  CHECK(has(text, "\nwarnings\n  intra\n    - sp with tp = 1 has no effect\n  cross\n"));
+}
+
+TEST_CASE("comparison: two runs had columns with one head") {
+  // Six names that differ only in the middle, where clipping cuts.
+  std::vector<RunReport> runs;
+  for (const char* order : {"tp-dp", "dp-tp"}) {
+    for (const char* sequence : {"1024", "2048", "4096"}) {
+      runs.push_back(sample_report());
+      runs.back().name = std::string("parallel.order=") + order + " batch.sequence=" + sequence;
+    }
+  }
+  const std::string text = write_text(make_comparison(runs));
+  CHECK(has(text, "runs\n  [1] parallel.order=tp-dp batch.sequence=1024\n  [2] "));
+  CHECK(has(text, "  [6] parallel.order=dp-tp batch.sequence=4096\n"));
+  CHECK(has(text, "[6] parallel.order=dp-tp batch.sequence=4096 against [1] "));
+  CHECK_FALSE(has(text.substr(0, text.find("TFLOP/s, MFU")), ".."));
+  const std::string short_names = write_text(sample_comparison());
+  CHECK_FALSE(has(short_names, "[1]"));
 }

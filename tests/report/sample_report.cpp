@@ -30,7 +30,8 @@ RunSpec sample_run() {
   run.parallel.dp = 4;
   run.batch = {.micro = 1, .global = 32, .sequence = 2048, .micro_batches = 8};
   run.training.schedule = "1f1b";
-  run.defaults_taken = {"parallel.cp", "training.optimizer"};
+  run.defaults_taken = {"parallel.cp = 1", "training.optimizer = adam",
+                        "set by stack sample-stack: training.overlap.tp = false"};
   run.warnings = {"sp with tp = 1 has no effect"};
   return run;
 }
@@ -86,7 +87,7 @@ CollectiveUse collective(const std::string& group, const std::string& label, dou
   CollectiveUse use;
   use.group = group;
   use.label = label;
-  use.algorithm = group == "pp" ? "send" : "ring";
+  use.algorithm = group == "pp" ? "send_recv" : "ring";
   use.count = 100;
   use.message = Bytes{33'554'432};
   use.time_s = time;

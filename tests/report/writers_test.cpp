@@ -34,7 +34,9 @@ RunReport with_long_names() {
   report.analysis.collectives[0].label = std::string(120, 'l');
   report.analysis.links[0].link = std::string(120, 'k');
   report.warnings.push_back(std::string(300, 'w'));
-  for (std::size_t i = 0; i < kBinCount; ++i) report.analysis.breakdown.seconds.at(i) = 1e-9;
+  for (std::size_t i = 0; i < kBinCount; ++i) {
+    report.analysis.breakdown.seconds.at(i) = report.analysis.step_s / kBinCount;
+  }
   return report;
 }
 
@@ -66,7 +68,8 @@ TEST_CASE("text writer: the answers are there with their units and conventions")
   CHECK(has(text, "70,553,706,496 parameters"));
   CHECK(has(text, "ring, bound by NVLink 400.0 GB/s (node0.gpu0.nvlink.tx)"));
   CHECK(has(text, "hop_latency: assumed"));
-  CHECK(has(text, "defaults taken: parallel.cp, training.optimizer"));
+  CHECK(has(text, "defaults taken: parallel.cp = 1, training.optimizer = adam"));
+  CHECK(has(text, "set by stack sample-stack: training.overlap.tp = false"));
   CHECK(has(text, "sp with tp = 1 has no effect"));
   CHECK_FALSE(has(text, "/somewhere"));  // no path
 }
@@ -76,6 +79,7 @@ TEST_CASE("text writer: what does not fit says by how much") {
   report.analysis.memory.fits = false;
   report.analysis.memory.capacity = Bytes{std::int64_t{40} << 30};
   CHECK(has(write_text(report), "45.00 GiB of 40.00 GiB: DOES NOT FIT, 5.00 GiB too much"));
+  CHECK(has(write_text(report), "`shardsim memory`"));  // what to do about it
 }
 
 TEST_CASE("json writer: the keys of a run, in their order") {
@@ -84,7 +88,7 @@ TEST_CASE("json writer: the keys of a run, in their order") {
   for (const auto& item : json.items()) keys.push_back(item.key());
   CHECK(join(keys, " ") ==
         "step_time_s tokens_per_s tokens_per_s_per_gpu model_tflops_per_gpu mfu hfu "
-        "flops_convention peak_flop_per_s peak gpus layout model memory breakdown "
+        "flops_convention peak_flop_per_s peak gpus layout model perturbations memory breakdown "
         "breakdown_per_stage critical_path groups collectives links events assumptions warnings");
   CHECK(json["model"]["parameters"] == 70'553'706'496);
   CHECK(json["memory"]["peak_bytes"] == 45 * (std::int64_t{1} << 30));

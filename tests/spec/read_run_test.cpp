@@ -12,6 +12,16 @@ bool has(const std::vector<std::string>& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
+// The value of a default that was taken, "" when it was not.
+std::string taken(const RunSpec& run, const std::string& key) {
+  for (const std::string& one : run.defaults_taken) {
+    if (one.rfind(key + " = ", 0) == 0) {
+      return one.substr(key.size() + 3);
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 TEST_CASE("read_run: stated values are read, derived ones filled") {
@@ -48,14 +58,26 @@ TEST_CASE("read_run: defaults taken are listed by dotted key, stated keys are no
   for (const char* key : {"stack", "parallel.cp", "training.precision", "training.overlap.tp",
                           "model.head_dim", "cluster.node.gpus_used", "parallel.dp"}) {
     CAPTURE(key);
-    CHECK(has(run.defaults_taken, key));
+    CHECK_FALSE(taken(run, key).empty());
   }
   for (const char* key : {"parallel.tp", "parallel.ep", "training.recompute", "model.moe",
                           "model.kv_heads", "moe.imbalance"}) {
     CAPTURE(key);
-    CHECK_FALSE(has(run.defaults_taken, key));
+    CHECK(taken(run, key).empty());
   }
-  CHECK_FALSE(has(read_base({"stack=old"}).defaults_taken, "stack"));
+  CHECK(taken(read_base({"stack=old"}), "stack").empty());
+}
+
+TEST_CASE("read_run: what the stack set stood among the defaults, without values") {
+  const RunSpec run = read_base({"stack=old"});
+  CHECK(has(run.defaults_taken, "set by stack old: training.attention = unfused"));
+  CHECK(taken(run, "training.attention").empty());
+  CHECK(taken(run, "training.optimizer") == "adam");
+  CHECK(taken(run, "parallel.dp") == "4");
+  CHECK(taken(run, "parallel.cp") == "1");
+  CHECK(taken(run, "model.position") == "(rope with rmsnorm, learned with layernorm)");
+  const RunSpec stated = read_base({"stack=old", "training.attention=unfused"});
+  CHECK_FALSE(has(stated.defaults_taken, "set by stack old: training.attention = unfused"));
 }
 
 TEST_CASE("read_run: GPT defaults follow from layernorm") {

@@ -72,6 +72,7 @@ inline std::int32_t add_program(Trace& trace, std::int32_t stage,
   }
   program.slot_groups.assign(static_cast<std::size_t>(slots), "tp");
   program.slot_algorithms.assign(static_cast<std::size_t>(slots), "ring");
+  program.slot_roles.assign(static_cast<std::size_t>(slots), 0);
   trace.programs.push_back(program);
   return count(trace.programs) - 1;
 }

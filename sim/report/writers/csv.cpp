@@ -1,5 +1,6 @@
 // Runs as CSV (RFC 4180, '\n' at line ends): a head, then one row a run. Numbers as in JSON.
 #include "base/text.h"
+#include "report/perturbations.h"
 #include "report/words.h"
 #include "report/writers/json_parts.h"
 #include "report/writers/writers.h"
@@ -41,6 +42,7 @@ std::vector<Column> row_of(const RunReport& report) {
   head["parameters"] = report.analysis.parameters;
   head["gpus"] = report.run.gpus;
   head.update(layout_json(report.run));
+  head["perturbations"] = or_null(perturbations_text(report.run));
   add_rates(head, report);
   head.update(memory_json(report.analysis.memory, false));
   head.update(breakdown_json(report.analysis.breakdown));

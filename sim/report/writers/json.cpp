@@ -1,8 +1,8 @@
 // The report of one run as JSON. Keys, in this order:
 //   step_time_s tokens_per_s tokens_per_s_per_gpu model_tflops_per_gpu mfu hfu flops_convention
-//   peak_flop_per_s peak gpus layout{} model{} memory{} breakdown{} breakdown_per_stage[]
-//   critical_path{by_category{} by_stage[] by_link[] segments[]} groups[] collectives[] links[]
-//   events{} assumptions[] warnings[]
+//   peak_flop_per_s peak gpus layout{} model{} perturbations[] memory{} breakdown{}
+//   breakdown_per_stage[] critical_path{by_category{} by_stage[] by_layer[] by_link[] segments[]}
+//   groups[] collectives[] links[] events{} assumptions[] warnings[]
 // Breakdowns have compute_s recompute_s optimizer_s tp_s sp_s cp_s ep_s pp_s dp_s bubble_s wait_s
 // contention_s other_s. Indices that do not apply (the layer of an all-reduce of gradients) are
 // null.
@@ -33,6 +33,7 @@ Json segment_json(const PathSegment& segment, const RunReport& report) {
   out["stage"] = segment.stage;
   out["rank"] = at(report.representatives, segment.rank_class);
   out["micro_batch"] = or_null(segment.micro_batch);
+  out["chunk"] = segment.chunk;
   out["layer"] = or_null(segment.layer);
   out["operation"] = at(report.labels, segment.label);
   out["link"] = or_null(segment.link);
@@ -43,6 +44,17 @@ Json by_stage_json(const RunReport& report) {
   Json out = Json::array();
   for (const StageShare& share : path_by_stage(report)) {
     out.push_back({{"stage", share.stage}, {"time_s", finite(share.seconds)}});
+  }
+  return out;
+}
+
+Json by_layer_json(const RunReport& report) {
+  Json out = Json::array();
+  for (const LayerShare& share : path_by_layer(report)) {
+    out.push_back({{"stage", share.stage},
+                   {"chunk", share.chunk},
+                   {"layer", or_null(share.layer)},
+                   {"time_s", finite(share.seconds)}});
   }
   return out;
 }
@@ -60,6 +72,7 @@ Json path_json(const RunReport& report) {
   Json out = Json::object();
   out["by_category"] = breakdown_json(path.by_category);
   out["by_stage"] = by_stage_json(report);
+  out["by_layer"] = by_layer_json(report);
   out["by_link"] = by_link_json(report);
   out["segments"] = Json::array();
   for (const PathSegment& segment : path.segments) {
@@ -76,7 +89,7 @@ Json collectives_json(const Analysis& analysis) {
     row["group"] = use.group;
     row["collective"] = use.label;
     row["algorithm"] = use.algorithm;
-    row["count"] = use.count;
+    row["count"] = mean_count(use.count);
     row["message_bytes"] = use.message.value();
     row["time_s"] = finite(use.time_s);
     row["exposed_s"] = finite(use.exposed_s);
@@ -123,6 +136,7 @@ std::string write_json(const RunReport& report) {
   out["gpus"] = report.run.gpus;
   out["layout"] = layout_json(report.run);
   out["model"] = model_json(report);
+  out["perturbations"] = perturbations_json(report.run);
   out["memory"] = memory_json(analysis.memory, true);
   out["breakdown"] = breakdown_json(analysis.breakdown);
   out["breakdown_per_stage"] = stages_json(analysis.breakdown_per_stage);

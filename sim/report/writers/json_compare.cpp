@@ -16,6 +16,7 @@ Json run_json(const RunReport& report) {
   out["gpus"] = report.run.gpus;
   out["layout"] = layout_json(report.run);
   out["model"] = model_json(report);
+  out["perturbations"] = perturbations_json(report.run);
   out["memory"] = memory_json(report.analysis.memory, false);
   out["breakdown"] = breakdown_json(report.analysis.breakdown);
   out["critical_path"] = {

@@ -40,6 +40,11 @@ Json finite(double value) {
   return value;
 }
 
+Json mean_count(double value) {
+  const auto whole = static_cast<std::int64_t>(std::llround(finite(value).get<double>()));
+  return static_cast<double>(whole) == value ? Json(whole) : Json(value);
+}
+
 Json or_null(std::int64_t index) { return index < 0 ? Json(nullptr) : Json(index); }
 Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
@@ -86,6 +91,43 @@ Json layout_json(const RunSpec& run) {
   return out;
 }
 
+namespace {
+
+Json perturbation_json(const Perturbation& perturbation) {
+  switch (perturbation.kind) {
+    case Perturbation::Kind::gpu:
+      return {{"gpu", perturbation.index}, {"speed", finite(perturbation.factor)}};
+    case Perturbation::Kind::node:
+      return {{"node", perturbation.index}, {"speed", finite(perturbation.factor)}};
+    case Perturbation::Kind::jitter:
+      return {{"jitter", finite(perturbation.factor)}, {"seed", perturbation.seed}};
+    case Perturbation::Kind::link:
+    case Perturbation::Kind::rail:
+    case Perturbation::Kind::spine:
+      break;
+  }
+  Json out = Json::object();
+  if (perturbation.kind == Perturbation::Kind::link) {
+    out["link"] = perturbation.link;
+  } else {
+    out[perturbation.kind == Perturbation::Kind::rail ? "rail" : "spine"] = perturbation.index;
+  }
+  if (perturbation.dead) {
+    out["dead"] = true;
+  } else {
+    out["bandwidth"] = finite(perturbation.factor);
+  }
+  return out;
+}
+
+}  // namespace
+
+Json perturbations_json(const RunSpec& run) {
+  Json out = Json::array();
+  for (const Perturbation& one : run.perturbations) out.push_back(perturbation_json(one));
+  return out;
+}
+
 Json model_json(const RunReport& report) {
   Json out = Json::object();
   out["name"] = report.run.model.name;
@@ -124,7 +166,7 @@ Json groups_json(const RunReport& report) {
     row["ranks"] = use.ranks;
     row["ranks_per_node"] = use.ranks_per_node;
     row["nodes"] = use.nodes;
-    row["count"] = finite(use.count);
+    row["count"] = mean_count(use.count);
     row["bytes"] = finite(use.bytes);
     row["time_s"] = finite(use.time_s);
     row["exposed_s"] = finite(use.exposed_s);

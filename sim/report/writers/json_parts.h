@@ -15,11 +15,14 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] std::string to_text(const Json& value, int open_levels);
 
 [[nodiscard]] Json finite(double value);         // InternalError when it is not
+[[nodiscard]] Json mean_count(double value);     // an integer when it is whole
 [[nodiscard]] Json or_null(std::int64_t index);  // null for an index below zero (there is none)
 [[nodiscard]] Json or_null(const std::string& text);  // null for ""
 
 [[nodiscard]] Json breakdown_json(const Breakdown& breakdown);
 [[nodiscard]] Json layout_json(const RunSpec& run);
+// As in a run file: [{"gpu": 0, "speed": 0.01}, ...]
+[[nodiscard]] Json perturbations_json(const RunSpec& run);
 [[nodiscard]] Json model_json(const RunReport& report);
 [[nodiscard]] Json memory_json(const MemoryUse& memory, bool with_stages);
 [[nodiscard]] Json groups_json(const RunReport& report);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/perturbations.h"
 #include "report/words.h"
 #include "report/writers/layout.h"
 #include "report/writers/text_parts.h"
@@ -16,7 +17,7 @@ namespace {
 
 constexpr std::size_t kCollectivesShown = 8;
 constexpr std::size_t kLinksShown = 8;
-constexpr std::size_t kPathLinksShown = 3;
+constexpr std::size_t kPathRowsShown = 3;
 constexpr std::size_t kStageColumn = 12;  // the widest column of milliseconds, with its gap
 
 std::string asked(const RunReport& report) {
@@ -41,13 +42,15 @@ std::string asked(const RunReport& report) {
                                   word(run.training.attention) + " attention, recompute " +
                                   recompute_text(run.training));
   out += wrap("  software  ", run.stack.name);
+  if (!run.perturbations.empty()) out += wrap("  perturbed ", perturbations_text(run));
   return out;
 }
 
 std::string memory_verdict(const MemoryUse& memory) {
   std::string text = format_gib(memory.peak) + " of " + format_gib(memory.capacity) + ": ";
   if (memory.fits) return text + "fits, " + format_gib(memory.capacity - memory.peak) + " free";
-  return text + "DOES NOT FIT, " + format_gib(memory.peak - memory.capacity) + " too much";
+  return text + "DOES NOT FIT, " + format_gib(memory.peak - memory.capacity) +
+         " too much; `shardsim memory` on this run names the nearest change that fits";
 }
 
 std::string headline(const RunReport& report) {
@@ -68,6 +71,45 @@ std::string headline(const RunReport& report) {
   return out;
 }
 
+// The rows that take most of the critical path, in words.
+template <class Share, class Name>
+std::string largest_shares(std::vector<Share> rows, Name&& name_of) {
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Share& a, const Share& b) { return a.seconds > b.seconds; });
+  std::vector<std::string> words;
+  for (const Share& row : rows) {
+    if (words.size() == kPathRowsShown) {
+      words.push_back(counted(static_cast<std::int64_t>(rows.size() - words.size()), "other"));
+      break;
+    }
+    words.push_back(name_of(row) + " " + format_seconds(Seconds{row.seconds}));
+  }
+  return join(words, ", ");
+}
+
+std::string path_lines(const RunReport& report) {
+  std::string out;
+  const std::vector<StageShare> stages = path_by_stage(report);
+  if (stages.size() > 1) {
+    out += wrap("  critical path by stage: ", largest_shares(stages, [](const StageShare& row) {
+                  return std::to_string(row.stage);
+                }));
+  }
+  const bool chunks = report.run.parallel.vpp > 1;
+  const auto layer_name = [&](const LayerShare& row) {
+    std::string place = stages.size() > 1 ? "stage " + std::to_string(row.stage) + " " : "";
+    if (chunks) place += "chunk " + std::to_string(row.chunk) + " ";
+    return place + (row.layer < 0 ? "outside layers" : "layer " + std::to_string(row.layer));
+  };
+  out += wrap("  critical path by layer: ", largest_shares(path_by_layer(report), layer_name));
+  const std::vector<LinkShare> links = path_by_link(report);
+  if (!links.empty()) {
+    out += wrap("  critical path by link: ",
+                largest_shares(links, [](const LinkShare& row) { return row.link; }));
+  }
+  return out;
+}
+
 std::string breakdown_section(const RunReport& report) {
   const Breakdown& mean = report.analysis.breakdown;
   const Breakdown& path = report.analysis.critical_path.by_category;
@@ -84,14 +126,7 @@ std::string breakdown_section(const RunReport& report) {
                           format_seconds(Seconds{path[bin]}), format_percent(share(path[bin]))});
   }
   out += to_text(table);
-  std::vector<std::string> links;
-  for (const LinkShare& row : path_by_link(report)) {
-    if (links.size() < kPathLinksShown) {
-      links.push_back(row.link + " " + format_seconds(Seconds{row.seconds}));
-    }
-  }
-  if (!links.empty()) out += wrap("  links on the critical path: ", join(links, ", "));
-  return out;
+  return out + path_lines(report);
 }
 
 using Rows = std::vector<std::vector<std::string>>;
@@ -176,8 +211,9 @@ std::string bound_text(const CollectiveUse& use) {
 std::string collective_section(const RunReport& report) {
   const std::vector<CollectiveUse>& uses = report.analysis.collectives;
   if (uses.empty()) return "";
-  std::string out = "\ngroups: messages of one GPU in the step, together\n" + groups_table(report);
-  out += "\nlargest collectives: one GPU, mean; time in flight and the part that is exposed\n";
+  std::string out = "\ngroups: messages of one GPU in the step, together; mean over all GPUs\n" +
+                    groups_table(report);
+  out += "\nlargest collectives: mean over all GPUs; time in flight and the exposed part\n";
   Table table;
   table.left = {0, 1};
   table.flexible = 1;
@@ -185,7 +221,7 @@ std::string collective_section(const RunReport& report) {
   const std::size_t shown = std::min(uses.size(), kCollectivesShown);
   for (std::size_t i = 0; i < shown; ++i) {
     const CollectiveUse& use = uses[i];
-    table.rows.push_back({use.group, use.label, format_count(use.count), format_bytes(use.message),
+    table.rows.push_back({use.group, use.label, format_mean(use.count), format_bytes(use.message),
                           format_seconds(Seconds{use.time_s}),
                           format_seconds(Seconds{use.exposed_s})});
   }
@@ -226,14 +262,20 @@ std::string notes_section(const RunReport& report) {
                     counted(report.events.flows, "flow") + ", " +
                     counted(report.events.timers, "timer") + "\n";
   out += "\nassumptions\n";
+  const std::string stack = "set by stack " + report.run.stack.name + ": ";
+  const std::string fallback = "default: ";
+  std::vector<std::string> by_stack;
   std::vector<std::string> defaults;
   for (const std::string& assumption : report.assumptions) {
-    if (assumption.rfind("default: ", 0) == 0) {
-      defaults.push_back(assumption.substr(9));
+    if (assumption.rfind(fallback, 0) == 0) {
+      defaults.push_back(assumption.substr(fallback.size()));
+    } else if (assumption.rfind(stack, 0) == 0) {
+      by_stack.push_back(assumption.substr(stack.size()));
     } else {
       out += wrap("  - ", assumption);
     }
   }
+  if (!by_stack.empty()) out += wrap("  - ", stack + join(by_stack, ", "));
   if (!defaults.empty()) out += wrap("  - ", "defaults taken: " + join(defaults, ", "));
   if (!report.warnings.empty()) out += "\nwarnings\n";
   for (const std::string& warning : report.warnings) out += wrap("  - ", warning);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "report/perturbations.h"
 #include "report/words.h"
 #include "report/writers/layout.h"
 #include "report/writers/text_parts.h"
@@ -34,9 +35,12 @@ void add_row(Table& table, const std::string& head, Runs runs, Cell&& cell) {
 
 std::string recompute_word(const RunReport& run) { return word(run.run.training.recompute); }
 
+// Columns for the name of each of so many runs.
+std::size_t column_room(std::size_t runs) { return (kTextWidth - kHeadWidth) / runs - 2; }
+
 std::string side_by_side(Runs runs, const std::vector<Bin>& bins) {
   Table table;
-  const std::size_t room = (kTextWidth - kHeadWidth) / runs.size() - 2;
+  const std::size_t room = column_room(runs.size());
   add_row(table, "", runs, [room](const RunReport& run) { return clip(run.name, room); });
   add_row(table, "step time", runs,
           [](const RunReport& run) { return format_seconds(Seconds{run.analysis.step_s}); });
@@ -106,8 +110,9 @@ std::string carriage_text(const GroupUse& use) {
 // "8 ranks, 1 per node, on 8 nodes: 3,200 messages, 429.5 GB, 2.1 s in flight, 1.9 s exposed;
 //  ring; bound by NIC 47.00 GB/s (node0.nic0.tx), quoted 50.00 GB/s per direction"
 std::string group_sentence(const GroupUse& use) {
-  return placement_text(use) + ": " + counted(std::llround(use.count), "message") + ", " +
-         format_amount(use.bytes) + ", " + format_seconds(Seconds{use.time_s}) + " in flight, " +
+  return placement_text(use) + ": " + format_mean(use.count) +
+         (use.count == 1 ? " message" : " messages") + ", " + format_amount(use.bytes) + ", " +
+         format_seconds(Seconds{use.time_s}) + " in flight, " +
          format_seconds(Seconds{use.exposed_s}) + " exposed; " + carriage_text(use);
 }
 
@@ -122,7 +127,7 @@ std::string groups_section(const Comparison& comparison) {
   }
   std::string out;
   for (const std::string& group : groups) {
-    out += "\ngroup " + group + ": messages of one GPU in the step\n";
+    out += "\ngroup " + group + ": messages of one GPU in the step, mean over all GPUs\n";
     for (const RunReport& run : comparison.runs) {
       const GroupUse* use = find_group(run, group);
       out += "  " + clip(run.name, kTextWidth - 2) + "\n";
@@ -165,23 +170,73 @@ std::string difference_section(const Difference& difference, const RunReport& ru
   return out;
 }
 
+// Whether all names stand whole over their columns, here and in the table of layouts.
+bool names_fit(Runs runs) {
+  const std::size_t room = column_room(std::min(kRunsAcross, runs.size()));
+  return layout_table_fits(runs) && std::all_of(runs.begin(), runs.end(), [room](const auto& run) {
+           return columns(run.name) <= room;
+         });
+}
+
+// "[1]" over the columns, and what each number stands for.
+std::string number_runs(std::vector<RunReport>& heads, std::vector<RunReport>& named) {
+  std::string legend = "runs\n";
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    const std::string number = "[" + std::to_string(i + 1) + "]";
+    legend += wrap("  " + number + " ", named[i].name);
+    heads[i].name = number;
+    named[i].name = number + " " + named[i].name;
+  }
+  return legend + "\n";
+}
+
+std::string perturbed_section(Runs runs) {
+  std::string out;
+  for (const RunReport& run : runs) {
+    if (run.run.perturbations.empty()) continue;
+    out += "  " + clip(run.name, kTextWidth - 2) + "\n";
+    out += wrap("    ", perturbations_text(run.run));
+  }
+  return out.empty() ? out : "\nperturbed\n" + out;
+}
+
+std::string warnings_section(Runs runs) {
+  std::string out;
+  for (const RunReport& run : runs) {
+    if (run.warnings.empty()) continue;
+    out += "  " + clip(run.name, kTextWidth - 2) + "\n";
+    for (const std::string& warning : run.warnings) out += wrap("    - ", warning);
+  }
+  return out.empty() ? out : "\nwarnings\n" + out;
+}
+
 }  // namespace
 
 std::string write_text(const Comparison& comparison) {
-  const Runs runs(comparison.runs);
+  std::vector<RunReport> heads = comparison.runs;
+  Comparison named = comparison;
+  std::string out;
+  if (!names_fit(heads)) {
+    out += number_runs(heads, named.runs);
+    for (std::size_t i = 0; i < named.differences.size(); ++i) {
+      named.differences[i].run = named.runs[i + 1].name;
+      named.differences[i].against = named.runs.front().name;
+    }
+  }
+  const Runs runs(heads);
   std::vector<Breakdown> breakdowns;
   for (const RunReport& run : runs) breakdowns.push_back(run.analysis.breakdown);
   const std::vector<Bin> bins = shown_bins(breakdowns);
-  std::string out = layout_table(runs);
+  out += layout_table(runs);
   for (std::size_t first = 0; first < runs.size(); first += kRunsAcross) {
     out +=
         "\n" + side_by_side(runs.subspan(first, std::min(kRunsAcross, runs.size() - first)), bins);
   }
-  out += conventions(runs) + groups_section(comparison);
-  for (std::size_t i = 0; i < comparison.differences.size(); ++i) {
-    out += difference_section(comparison.differences[i], runs[i + 1], runs.front());
+  out += conventions(runs) + perturbed_section(named.runs) + groups_section(named);
+  for (std::size_t i = 0; i < named.differences.size(); ++i) {
+    out += difference_section(named.differences[i], named.runs[i + 1], named.runs.front());
   }
-  return out;
+  return out + warnings_section(named.runs);
 }
 
 }  // namespace shardsim

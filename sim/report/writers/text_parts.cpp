@@ -8,7 +8,9 @@
 
 namespace shardsim {
 
-std::string layout_table(std::span<const RunReport> reports) {
+namespace {
+
+Table layout_rows(std::span<const RunReport> reports) {
   Table table;
   table.rows.push_back(
       {"", "#GPUs", "GBS", "MBS", "SeqLen", "TP", "PP", "CP", "VP", "EP", "DP", "GA"});
@@ -28,7 +30,17 @@ std::string layout_table(std::span<const RunReport> reports) {
     table.left = {};
     for (auto& row : table.rows) row.erase(row.begin());
   }
-  return to_text(table);
+  return table;
+}
+
+}  // namespace
+
+std::string layout_table(std::span<const RunReport> reports) {
+  return to_text(layout_rows(reports));
+}
+
+bool layout_table_fits(std::span<const RunReport> reports) {
+  return widest_line(layout_rows(reports)) <= kTextWidth;
 }
 
 std::vector<Bin> shown_bins(const std::vector<Breakdown>& breakdowns) {
@@ -44,6 +56,11 @@ std::vector<Bin> shown_bins(const std::vector<Breakdown>& breakdowns) {
 std::string counted(std::int64_t number, const std::string& noun) {
   const std::string ending = number == 1 ? "" : noun.back() == 's' ? "es" : "s";
   return format_count(number) + " " + noun + ending;
+}
+
+std::string format_mean(double count) {
+  const double whole = std::round(count);
+  return count == whole ? format_count(std::llround(whole)) : format_fixed(count, 2);
 }
 
 std::string format_amount(double bytes) {

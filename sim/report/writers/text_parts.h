@@ -11,6 +11,8 @@ namespace shardsim {
 
 // NVIDIA's heads: #GPUs GBS MBS SeqLen TP PP CP VP EP DP GA; one row a run, after its name if any.
 [[nodiscard]] std::string layout_table(std::span<const RunReport> reports);
+// Whether it shows all names whole.
+[[nodiscard]] bool layout_table_fits(std::span<const RunReport> reports);
 
 // One row a group: ranks, how many share a node, bytes, time, exposed, bounding link.
 [[nodiscard]] std::string groups_table(const RunReport& report);
@@ -20,6 +22,7 @@ namespace shardsim {
 
 // "1 GPU", "1,024 GPUs".
 [[nodiscard]] std::string counted(std::int64_t number, const std::string& noun);
+[[nodiscard]] std::string format_mean(double count);        // "8", "1,024", "0.75"
 [[nodiscard]] std::string format_amount(double bytes);      // decimal, like format_bytes
 [[nodiscard]] std::string bound_text(const GroupUse& use);  // "NVLink 409.0 GB/s", "latency"
 
