@@ -12,6 +12,7 @@
 //
 // Model `k_ramp`, without tiles (Blackwell: two-CTA and stream-K kernels hide the waves):
 //   t = 2 m n (k + k_half) batch / (peak * peak_fraction)
+// and (1 + 157 / m) times that for grouped GEMMs of m tokens an expert.
 //
 // Alignment: 16-bit tensor-core GEMMs want multiples of 64, and lose the tensor core's fast path
 // below multiples of 8 (the same guide): x 1.25 for an unbatched GEMM with a dimension that is no
@@ -53,6 +54,12 @@ constexpr std::array<Tile, 6> kTiles = {{{256, 128, 1.00},
                                          {64, 128, 0.80},
                                          {64, 64, 0.60}}};
 
+// Tokens of an expert at which its products reach half their rate, without tiles: 108 grouped GEMMs
+// on B200 (SimuMax configs/system/b200_bf16_ceperm.json: 0.22 of the peak at 128 rows, 0.33 at 256,
+// 0.40 at 512, 0.43 at 1024, dense 0.49). Their weight gradients follow the K ramp. With tiles (12
+// grouped GEMMs on A100, a100_pcie.json) experts are as fast as the tile model has them.
+constexpr double kGroupedRows = 157;
+
 [[nodiscard]] double peak_of(const GpuSpec& gpu, Precision precision) {
   const auto found = gpu.peak.find(precision);
   if (found == gpu.peak.end()) {
@@ -92,7 +99,11 @@ constexpr std::array<Tile, 6> kTiles = {{{256, 128, 1.00},
   return precision == Precision::nvfp4 ? 0.5 : static_cast<double>(element_bytes(precision));
 }
 
+// Experts' tokens are padded to whole tiles by the grouped kernels themselves.
 [[nodiscard]] double alignment_penalty(const KernelShape& shape) {
+  if (shape.kind == KernelKind::grouped_gemm) {
+    return 1.0;
+  }
   const auto any_not_multiple = [&](std::int64_t of) {
     return shape.m % of != 0 || shape.n % of != 0 || shape.k % of != 0;
   };
@@ -122,7 +133,9 @@ constexpr std::array<Tile, 6> kTiles = {{{256, 128, 1.00},
 [[nodiscard]] double ramped_time(const KernelShape& shape, const GpuSpec& gpu, double peak) {
   const GemmEfficiency& gemm = gpu.efficiency.gemm;
   const double depth = static_cast<double>(shape.k) + gemm.k_half;
-  return 2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) * depth *
+  const double rows =
+      shape.kind == KernelKind::grouped_gemm ? kGroupedRows / static_cast<double>(shape.m) : 0.0;
+  return (1.0 + rows) * 2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) * depth *
          static_cast<double>(shape.batch) / (peak * gemm.peak_fraction);
 }
 
@@ -171,6 +184,7 @@ constexpr std::array<Tile, 6> kTiles = {{{256, 128, 1.00},
 Seconds kernel_time(const KernelShape& shape, const GpuSpec& gpu, const StackSpec& stack) {
   switch (shape.kind) {
     case KernelKind::gemm:
+    case KernelKind::grouped_gemm:
       return Seconds{gemm_time(shape, gpu)};
     case KernelKind::flash_attention:
       return Seconds{flash_time(shape, gpu, stack)};

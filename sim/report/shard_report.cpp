@@ -20,7 +20,10 @@ bool ShardPrimitive::unusual() const {
 
 namespace {
 
-constexpr std::array<Axis, kAxisCount> kAxes{Axis::tp, Axis::cp, Axis::dp, Axis::pp, Axis::ep};
+constexpr std::array<Axis, kAxisCount> kAxes{Axis::tp, Axis::cp,  Axis::dp, Axis::pp,
+                                             Axis::ep, Axis::etp, Axis::edp};
+
+bool is_layer(const std::string& where) { return where.find("layer") != std::string::npos; }
 
 // The dimension of the tensor that a placement cuts; KV heads are cut together with heads.
 std::string cut_name(const Tensor& tensor, Placement placement) {
@@ -45,7 +48,7 @@ ShardTensor tensor_row(const RunSpec& run, const Tensor& tensor, const std::stri
       at(row.cut, axis) = cut_name(tensor, placement_of(run, tensor, axis));
     }
   }
-  if (where == "layer" && run.parallel.pp > 1) at(row.cut, Axis::pp) = name(Dim::layer);
+  if (is_layer(where) && run.parallel.pp > 1) at(row.cut, Axis::pp) = name(Dim::layer);
   return row;
 }
 
@@ -75,7 +78,7 @@ void add_saved(const RunSpec& run, const std::vector<SavedTensor>& saved, const 
 void describe(const RunSpec& run, OperatorKind from, OperatorKind to, Docking& docking) {
   std::vector<std::string> yields;
   std::vector<std::string> needs;
-  for (const Axis axis : kAxes) {
+  for (const Axis axis : axes_between(from, to)) {
     if (axis_size(run.parallel, axis) == 1) continue;
     const Placement yielded = row_of(run.parallel, axis, from).yields;
     const Placement needed = row_of(run.parallel, axis, to).needs;
@@ -174,6 +177,8 @@ std::vector<ShardPrimitive> primitive_rows(const RunSpec& run, const Program& pr
   return rows;
 }
 
+std::string layer_word(LayerKind layer) { return layer == LayerKind::moe ? "MoE layer" : "layer"; }
+
 std::vector<std::string> notes_of(const RunSpec& run) {
   const ParallelSpec& p = run.parallel;
   std::vector<std::string> notes;
@@ -213,15 +218,22 @@ ShardReport make_shard_report(const RunSpec& run, const Program& program) {
     add_weights(run, kinds, where, report.weights);
   };
   add_chain(embedding_operators(run.model), "embedding");
-  add_chain(layer_operators(run.model), "layer");
+  for (const LayerKind layer : layer_kinds(run.model)) {
+    add_chain(layer_operators(run.model, layer), layer_word(layer));
+  }
   add_chain(head_operators(), "head");
   add_saved(run, embedding_saved(run), "embedding", report.activations);
-  add_saved(run, layer_saved(run), "layer", report.activations);
+  for (const LayerKind layer : layer_kinds(run.model)) {
+    add_saved(run, layer_saved(run, layer), layer_word(layer), report.activations);
+  }
   add_saved(run, head_saved(run), "head", report.activations);
   std::vector<OperatorKind> all = embedding_operators(run.model);
-  for (const auto& kinds : {layer_operators(run.model), head_operators()}) {
+  for (const LayerKind layer : layer_kinds(run.model)) {
+    const std::vector<OperatorKind> kinds = layer_operators(run.model, layer);
     all.insert(all.end(), kinds.begin(), kinds.end());
   }
+  const std::vector<OperatorKind> head = head_operators();
+  all.insert(all.end(), head.begin(), head.end());
   add_dockings(run, all, report.dockings);
   report.primitives = primitive_rows(run, program);
   report.notes = notes_of(run);

@@ -7,12 +7,11 @@
 namespace shardsim {
 namespace {
 
-constexpr std::array<Axis, 4> kDenseAxes{Axis::tp, Axis::cp, Axis::dp, Axis::pp};
-
 template <class Pair>
-DerivedCommunication derive(const ParallelSpec& parallel, Pair&& yielded_and_needed) {
+DerivedCommunication derive(const ParallelSpec& parallel, OperatorKind producer,
+                            OperatorKind consumer, Pair&& yielded_and_needed) {
   DerivedCommunication result;
-  for (const Axis axis : kDenseAxes) {
+  for (const Axis axis : axes_between(producer, consumer)) {
     if (axis_size(parallel, axis) == 1) {
       continue;
     }
@@ -28,20 +27,14 @@ DerivedCommunication derive(const ParallelSpec& parallel, Pair&& yielded_and_nee
 
 }  // namespace
 
-std::int64_t axis_size(const ParallelSpec& parallel, Axis axis) {
-  switch (axis) {
-    case Axis::tp:
-      return parallel.tp;
-    case Axis::cp:
-      return parallel.cp;
-    case Axis::ep:
-      return 1;
-    case Axis::dp:
-      return parallel.dp;
-    case Axis::pp:
-      return parallel.pp;
-  }
-  SHARDSIM_CHECK(false, "axis without a size");
+std::span<const Axis> axes_of(OperatorKind kind) {
+  static constexpr std::array<Axis, 4> kDense{Axis::tp, Axis::cp, Axis::dp, Axis::pp};
+  static constexpr std::array<Axis, 4> kExpert{Axis::etp, Axis::ep, Axis::edp, Axis::pp};
+  return is_expert(kind) ? kExpert : kDense;
+}
+
+std::span<const Axis> axes_between(OperatorKind producer, OperatorKind consumer) {
+  return axes_of(is_expert(producer) ? producer : consumer);
 }
 
 AxisRow row_of(const ParallelSpec& parallel, Axis axis, OperatorKind kind) {
@@ -59,7 +52,7 @@ AxisRow row_of(const ParallelSpec& parallel, Axis axis, OperatorKind kind) {
 
 DerivedCommunication forward_between(const ParallelSpec& parallel, OperatorKind producer,
                                      OperatorKind consumer) {
-  return derive(parallel, [&](Axis axis) {
+  return derive(parallel, producer, consumer, [&](Axis axis) {
     return std::pair{row_of(parallel, axis, producer).yields,
                      row_of(parallel, axis, consumer).needs};
   });
@@ -67,7 +60,7 @@ DerivedCommunication forward_between(const ParallelSpec& parallel, OperatorKind 
 
 DerivedCommunication backward_between(const ParallelSpec& parallel, OperatorKind producer,
                                       OperatorKind consumer) {
-  return derive(parallel, [&](Axis axis) {
+  return derive(parallel, producer, consumer, [&](Axis axis) {
     return std::pair{gradient_of_input(row_of(parallel, axis, consumer)),
                      gradient_of_output(row_of(parallel, axis, producer))};
   });
@@ -75,7 +68,7 @@ DerivedCommunication backward_between(const ParallelSpec& parallel, OperatorKind
 
 DerivedCommunication stored_input(const ParallelSpec& parallel, OperatorKind producer,
                                   OperatorKind consumer) {
-  return derive(parallel, [&](Axis axis) {
+  return derive(parallel, producer, consumer, [&](Axis axis) {
     const Placement yielded = row_of(parallel, axis, producer).yields;
     const Placement needed = row_of(parallel, axis, consumer).needs;
     const bool sliced = axis == Axis::tp && yielded.kind == Placement::Kind::shard;

@@ -1,11 +1,12 @@
 // The generic step from placements to communication: what stands between two operators.
 #pragma once
 
-#include <cstdint>
+#include <span>
 
 #include "sharding/axes/axes.h"
 #include "sharding/operators.h"
 #include "sharding/primitive.h"
+#include "sharding/rank_grid.h"
 #include "spec/run_spec.h"
 
 namespace shardsim {
@@ -16,7 +17,12 @@ struct DerivedCommunication {
   bool operator==(const DerivedCommunication&) const = default;
 };
 
-[[nodiscard]] std::int64_t axis_size(const ParallelSpec& parallel, Axis axis);
+// The axes of the grid that the operator stands in.
+[[nodiscard]] std::span<const Axis> axes_of(OperatorKind kind);
+
+// Of two operators in different grids, those of the experts' grid: what stands at its edge has a
+// row there too.
+[[nodiscard]] std::span<const Axis> axes_between(OperatorKind producer, OperatorKind consumer);
 
 // Placements of an operator along a grid axis: the last active line of the axis table that speaks.
 [[nodiscard]] AxisRow row_of(const ParallelSpec& parallel, Axis axis, OperatorKind kind);

@@ -1,7 +1,14 @@
-// The operators of a dense transformer, in the order data passes them.
+// The operators of a transformer, in the order data passes them.
 //
 // One layer:  norm -> qkv -> [qk_norm] -> [rope] -> attention -> attention_out -> residual
 //             -> norm -> up -> activation -> down -> residual
+// with latent attention (mla), in place of qkv and qk_norm: mla down -> mla norm -> mla up;
+// with experts, in place of up to down:
+//             [shared up -> shared activation -> shared down ->] router -> permute -> expert sort
+//             -> expert up -> expert activation -> expert down -> expert unsort -> unpermute
+// Tokens leave their rank after permute and are back before unpermute. Shared experts branch off
+// the same norm; in the chain they stand before the router, whose input is placed as their output
+// is needed.
 // Ends:       embedding -> [position] -> [dropout] -> layers -> norm -> head -> loss
 #pragma once
 
@@ -29,10 +36,35 @@ enum class OperatorKind : std::uint8_t {
   down,
   head,
   loss,
+  shared_up,  // the experts that every token visits, cut like a dense MLP
+  shared_activation,
+  shared_down,
+  router,       // scores of all experts and the choice of top_k
+  permute,      // copies each token once per chosen expert, sorted by the rank it goes to
+  expert_sort,  // of what arrived, by local expert
+  expert_up,    // grouped products over the local experts
+  expert_activation,
+  expert_down,
+  expert_unsort,  // back to the order in which tokens arrived
+  unpermute,      // sums what the experts of a token returned
+  mla_down,       // compresses queries, and keys with values, to latents
+  mla_norm,
+  mla_up,  // projects every head's queries, keys and values from the latents
 };
 [[nodiscard]] std::string_view name(OperatorKind kind);
 
-[[nodiscard]] std::vector<OperatorKind> layer_operators(const ModelSpec& model);
+// Whether the operator stands in the experts' grid (etp ep edp pp): it sees the tokens of the
+// rank's experts.
+[[nodiscard]] bool is_expert(OperatorKind kind);
+
+enum class LayerKind : std::uint8_t { dense, moe };
+// Leading layers are dense, then every n-th has experts.
+[[nodiscard]] LayerKind layer_kind(const ModelSpec& model, std::int64_t layer);
+
+[[nodiscard]] std::vector<LayerKind> layer_kinds(const ModelSpec& model);  // that it has, each once
+
+[[nodiscard]] std::vector<OperatorKind> layer_operators(const ModelSpec& model,
+                                                        LayerKind layer = LayerKind::dense);
 [[nodiscard]] std::vector<OperatorKind> embedding_operators(const ModelSpec& model);
 [[nodiscard]] std::vector<OperatorKind> head_operators();
 

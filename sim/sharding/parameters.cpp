@@ -2,6 +2,8 @@
 #include "sharding/parameters.h"
 
 #include "base/errors.h"
+#include "sharding/mla.h"
+#include "sharding/operators.h"
 
 namespace shardsim {
 namespace {
@@ -81,13 +83,12 @@ Part moe_mlp(const ModelSpec& m, const MoeSpec& moe) {
   return sum;
 }
 
-bool is_moe_layer(const ModelSpec& m, std::int64_t layer) {
-  return m.moe && layer >= m.moe->first_dense && (layer - m.moe->first_dense) % m.moe->every == 0;
-}
-
+// Scores and values: with mla a head's values are narrower than its keys, and the mean counts.
 double attention_flops(const ModelSpec& m, std::int64_t sequence) {
-  return static_cast<double>(m.layers) * static_cast<double>(m.heads) *
-         static_cast<double>(m.head_dim) * static_cast<double>(sequence);
+  const double width =
+      (static_cast<double>(key_head_dim(m)) + static_cast<double>(value_head_dim(m))) / 2.0;
+  return static_cast<double>(m.layers) * static_cast<double>(m.heads) * width *
+         static_cast<double>(sequence);
 }
 
 double nvidia_causal(const ModelSpec& m, std::int64_t sequence) {
@@ -119,7 +120,8 @@ ParameterCount count_parameters(const ModelSpec& model) {
   for (std::int64_t layer = 0; layer < model.layers; ++layer) {
     add(sum, norm_of(model), 2);
     add(sum, attention(model));
-    add(sum, is_moe_layer(model, layer) ? moe_mlp(model, *model.moe) : mlp(model, model.ffn));
+    add(sum, layer_kind(model, layer) == LayerKind::moe ? moe_mlp(model, *model.moe)
+                                                        : mlp(model, model.ffn));
   }
   add(sum, norm_of(model));
   const std::int64_t table = checked_mul(model.vocab, model.hidden);

@@ -45,13 +45,17 @@ std::string_view name(Axis axis) {
       return "dp";
     case Axis::pp:
       return "pp";
+    case Axis::etp:
+      return "etp";
+    case Axis::edp:
+      return "edp";
   }
   SHARDSIM_CHECK(false, "axis without a name");
 }
 
 std::string group_name(AxisSet axes) {
   std::vector<std::string> words;
-  for (const Axis axis : {Axis::tp, Axis::cp, Axis::ep, Axis::dp, Axis::pp}) {
+  for (const Axis axis : {Axis::tp, Axis::cp, Axis::etp, Axis::ep, Axis::edp, Axis::dp, Axis::pp}) {
     if ((axes & axis_set(axis)) != 0) {
       words.emplace_back(name(axis));
     }

@@ -23,12 +23,13 @@ enum class Primitive : std::uint8_t {
 };
 [[nodiscard]] std::string_view name(Primitive primitive);  // spelled as in JSON
 
-// A set of grid axes, by bit: the group of a rank is all ranks that agree with it on the others.
+// A set of grid axes, by bit: the group of a rank is all ranks that agree with it on the others of
+// the same grid, the dense one (tp cp dp pp) or the experts' (etp ep edp pp).
 using AxisSet = std::uint8_t;
 [[nodiscard]] constexpr AxisSet axis_set(Axis axis) {
   return static_cast<AxisSet>(1U << static_cast<unsigned>(axis));
 }
-[[nodiscard]] std::string_view name(Axis axis);      // "tp" "cp" "ep" "dp" "pp"
+[[nodiscard]] std::string_view name(Axis axis);      // "tp" "cp" "ep" "dp" "pp" "etp" "edp"
 [[nodiscard]] std::string group_name(AxisSet axes);  // "tp", "cp-dp"
 
 }  // namespace shardsim

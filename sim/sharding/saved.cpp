@@ -1,5 +1,7 @@
 // The activations that forward leaves for backward.
 #include "base/ids.h"
+#include "sharding/mla.h"
+#include "sharding/moe.h"
 #include "sharding/tensors.h"
 
 namespace shardsim {
@@ -11,8 +13,10 @@ struct Activations {  // builds the saved tensors of a run
   SizedDim s{Dim::sequence, run.batch.sequence};
   SizedDim h{Dim::hidden, run.model.hidden};
   SizedDim heads{Dim::head, run.model.heads};
-  SizedDim kv{Dim::kv_head, run.model.kv_heads};
-  SizedDim d{Dim::head_dim, run.model.head_dim};
+  // Under mla every head has keys and values of its own.
+  SizedDim kv{Dim::kv_head, run.model.mla ? run.model.heads : run.model.kv_heads};
+  SizedDim d{Dim::head_dim, key_head_dim(run.model)};
+  SizedDim dv{Dim::head_dim, value_head_dim(run.model)};
   SizedDim ffn{Dim::ffn, run.model.ffn};
   SizedDim key{Dim::key, run.batch.sequence};
   std::int64_t element = element_bytes(run.training.precision);
@@ -46,14 +50,14 @@ std::vector<SavedTensor> attention_saved(const Activations& a, std::int32_t plac
   std::vector<SavedTensor> result;
   result.push_back({a.tensor("queries", op, Port::input, {a.b, a.s, a.heads, a.d})});
   result.push_back({a.tensor("keys", op, Port::input, {a.b, a.s, a.kv, a.d})});
-  result.push_back({a.tensor("values", op, Port::input, {a.b, a.s, a.kv, a.d})});
+  result.push_back({a.tensor("values", op, Port::input, {a.b, a.s, a.kv, a.dv})});
   // Where heads are exchanged after the core, its output is another tensor than what the output
   // matrix product stores (Transformer Engine, context_parallel.py saves both).
   const bool exchanged = a.run.parallel.cp > 1 && (a.run.parallel.cp_comm == CpComm::a2a ||
                                                    a.run.parallel.cp_comm == CpComm::a2a_p2p);
   if (exchanged && a.run.training.attention == AttentionKind::flash) {
     result.push_back(
-        {a.tensor("attention output by heads", op, Port::output, {a.b, a.s, a.heads, a.d}),
+        {a.tensor("attention output by heads", op, Port::output, {a.b, a.s, a.heads, a.dv}),
          SavedAs::core});
   }
   for (Tensor& tensor : core_saved(a)) {
@@ -84,7 +88,7 @@ std::vector<SavedTensor> operator_saved(const Activations& a, OperatorKind kind,
     case attention:
       return attention_saved(a, place);
     case attention_out:
-      return {{a.tensor("attention output", attention_out, Port::input, {a.b, a.s, a.heads, a.d}),
+      return {{a.tensor("attention output", attention_out, Port::input, {a.b, a.s, a.heads, a.dv}),
                SavedAs::other, place}};
     case residual:
       if (a.run.model.dropout > 0) {
@@ -100,17 +104,21 @@ std::vector<SavedTensor> operator_saved(const Activations& a, OperatorKind kind,
     case down:
       return {{a.tensor("down input", activation, Port::output, {a.b, a.s, a.ffn}), SavedAs::other,
                place}};
+    case mla_down:
+    case mla_norm:
+    case mla_up:
+      return mla_saved(a.run, kind, place);
     default:
-      return {};
+      return moe_saved(a.run, kind, place);
   }
 }
 
 }  // namespace
 
-std::vector<SavedTensor> layer_saved(const RunSpec& run) {
+std::vector<SavedTensor> layer_saved(const RunSpec& run, LayerKind layer) {
   const Activations a{run};
   std::vector<SavedTensor> result;
-  const std::vector<OperatorKind> kinds = layer_operators(run.model);
+  const std::vector<OperatorKind> kinds = layer_operators(run.model, layer);
   for (std::int32_t place = 0; place < count(kinds); ++place) {
     for (SavedTensor& saved : operator_saved(a, at(kinds, place), place)) {
       result.push_back(std::move(saved));

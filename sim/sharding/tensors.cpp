@@ -27,6 +27,10 @@ bool cuts(const RunSpec& run, const Tensor& tensor, Placement placement, Dim dim
   if (placement.kind != Placement::Kind::shard) {
     return false;
   }
+  if (dim == Dim::token) {
+    return placement.dim == Dim::token || placement.dim == Dim::batch ||
+           placement.dim == Dim::sequence || placement.dim == Dim::expert;
+  }
   if (placement.dim != Dim::head || (dim != Dim::kv_head && dim != Dim::head_dim)) {
     return placement.dim == dim;
   }
@@ -49,8 +53,6 @@ std::int64_t parts_of(const RunSpec& run, const SizedDim& dim, std::int64_t rank
       return ranks;
   }
 }
-
-constexpr std::array<Axis, 4> kDenseAxes{Axis::tp, Axis::cp, Axis::dp, Axis::pp};
 
 }  // namespace
 
@@ -84,7 +86,7 @@ Placement placement_of(const RunSpec& run, const Tensor& tensor, Axis axis) {
 
 std::vector<SizedDim> local_dims(const RunSpec& run, const Tensor& tensor) {
   std::vector<SizedDim> result = tensor.dims;
-  for (const Axis axis : kDenseAxes) {
+  for (const Axis axis : axes_of(tensor.op)) {
     const Placement placement = placement_of(run, tensor, axis);
     for (SizedDim& dim : result) {
       if (cuts(run, tensor, placement, dim.dim)) {
@@ -116,7 +118,10 @@ Bytes local_bytes(const RunSpec& run, const Tensor& tensor) {
 
 std::int64_t copies(const RunSpec& run, const Tensor& tensor) {
   std::int64_t result = 1;
-  for (const Axis axis : {Axis::tp, Axis::cp, Axis::dp}) {
+  for (const Axis axis : axes_of(tensor.op)) {
+    if (axis == Axis::pp) {
+      continue;
+    }
     std::int64_t parts = 1;
     for (const SizedDim& dim : tensor.dims) {
       if (cuts(run, tensor, placement_of(run, tensor, axis), dim.dim)) {

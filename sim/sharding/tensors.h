@@ -67,7 +67,8 @@ struct SavedTensor {
 // What forward leaves for backward in one layer, the embedding and the head. Tensors that two
 // operators share are listed once; statistics of norms (8 B a token) are left out, as in
 // Korthikanti et al., arXiv 2205.05198 section 4.1.
-[[nodiscard]] std::vector<SavedTensor> layer_saved(const RunSpec& run);
+[[nodiscard]] std::vector<SavedTensor> layer_saved(const RunSpec& run,
+                                                   LayerKind layer = LayerKind::dense);
 [[nodiscard]] std::vector<SavedTensor> embedding_saved(const RunSpec& run);
 [[nodiscard]] std::vector<SavedTensor> head_saved(const RunSpec& run);
 

@@ -1,4 +1,6 @@
 // The weights of each operator.
+#include "sharding/mla.h"
+#include "sharding/moe.h"
 #include "sharding/tensors.h"
 
 namespace shardsim {
@@ -68,7 +70,7 @@ std::vector<Tensor> operator_weights(const RunSpec& run, OperatorKind kind) {
               weight("k norm weight", kind, {{Dim::head_dim, m.head_dim}}, run)};
     case attention_out:
       return {weight("attention out weight", kind,
-                     {{Dim::head, m.heads}, {Dim::head_dim, m.head_dim}, h}, run)};
+                     {{Dim::head, m.heads}, {Dim::head_dim, value_head_dim(m)}, h}, run)};
     case residual:  // the bias of the row-parallel product before it, added after the sum
       return m.bias == Bias::all ? std::vector<Tensor>{weight("output bias", kind, {h}, run)}
                                  : std::vector<Tensor>{};
@@ -84,8 +86,13 @@ std::vector<Tensor> operator_weights(const RunSpec& run, OperatorKind kind) {
     case activation:
     case loss:
       return {};
+    case mla_down:
+    case mla_norm:
+    case mla_up:
+      return mla_weights(run, kind);
+    default:
+      return moe_weights(run, kind);
   }
-  return {};
 }
 
 }  // namespace shardsim

@@ -46,6 +46,8 @@ void warn(Checking& c, std::string text);
 void derive(Checking& c);             // gpus, nodes, dp, micro_batches and defaults that follow
 void validate_parallel(Checking& c);  // tp, sp, zero, and what they cut
 void validate_context(Checking& c);   // cp, and how its ranks exchange keys and values
+void validate_moe(Checking& c);       // experts: their grid, what ep and etp cut
+void read_expert_loads(Checking& c);  // the file of moe.load_file; REQUIRES model.moe
 void validate_pipeline(Checking& c);  // pp, vpp, layers, schedule
 void validate_sizes(Checking& c);     // products stay within exact arithmetic
 void validate_work(Checking& c);      // the simulation fits in this computer's memory

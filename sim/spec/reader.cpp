@@ -137,6 +137,7 @@ RunSpec read_run_tree(JsonValue root, const std::string& file, const Overrides& 
   derive(checking);
   validate_parallel(checking);
   validate_context(checking);
+  validate_moe(checking);
   validate_pipeline(checking);
   validate_sizes(checking);
   validate_work(checking);

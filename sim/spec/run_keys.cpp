@@ -15,10 +15,10 @@ using R = RunSpec;
 
 void store_order(RunSpec& run, const Parsed& value) {
   const std::vector<std::string> axis_names{"tp", "cp", "ep", "dp", "pp"};  // in Axis' order
-  std::array<Axis, kAxisCount> order{};
-  std::array<bool, kAxisCount> seen{};
+  std::array<Axis, kOrderAxes> order{};
+  std::array<bool, kOrderAxes> seen{};
   const std::vector<std::string> parts = split(value.text, '-');
-  bool good = parts.size() == kAxisCount;
+  bool good = parts.size() == kOrderAxes;
   for (std::size_t i = 0; good && i < parts.size(); ++i) {
     const auto at = std::find(axis_names.begin(), axis_names.end(), parts[i]);
     good = at != axis_names.end();

@@ -18,8 +18,10 @@
 
 namespace shardsim {
 
-enum class Axis : std::uint8_t { tp, cp, ep, dp, pp };  // dimensions of the dense rank grid
-inline constexpr std::size_t kAxisCount = 5;
+// Dimensions of the rank grids: tp cp dp pp of dense layers, etp ep edp pp of experts.
+enum class Axis : std::uint8_t { tp, cp, ep, dp, pp, etp, edp };
+inline constexpr std::size_t kAxisCount = 7;
+inline constexpr std::size_t kOrderAxes = 5;  // tp, cp, ep, dp and pp, which the order string names
 
 enum class KvStrategy { shared, replicate, gather };
 enum class VocabCut { vocab, hidden, none };
@@ -40,7 +42,7 @@ struct ParallelSpec {
   std::int64_t dp = 1;          // derived: gpus / (tp * cp * pp)
   std::int64_t zero = 0;        // ZeRO stage; 1 = distributed optimizer
   std::int64_t zero_group = 1;  // ranks that share one copy of the sharded state; default dp * cp
-  std::array<Axis, kAxisCount> order{Axis::tp, Axis::cp, Axis::ep, Axis::dp,
+  std::array<Axis, kOrderAxes> order{Axis::tp, Axis::cp, Axis::ep, Axis::dp,
                                      Axis::pp};  // fastest first
   std::vector<std::int64_t> layers_per_stage;    // empty, or pp entries, or pp * vpp in chunk order
   bool count_embedding_as_layer = false;
@@ -117,8 +119,9 @@ struct StackSpec {
 };
 
 struct MoeRunSpec {
-  double imbalance = 1.0;  // tokens of the busiest rank over the mean
-  std::string load_file;   // empty = none
+  double imbalance = 1.0;                       // tokens of the busiest rank over the mean
+  std::string load_file;                        // empty = none
+  std::vector<std::int64_t> tokens_per_expert;  // the file's; empty = none
   bool operator==(const MoeRunSpec&) const = default;
 };
 

@@ -71,10 +71,7 @@ const char* data_variable() {
 // The file that a name or path stands for; "" and a problem when there is none.
 std::string file_of(const JsonValue& value, Format format, std::vector<Problem>& problems) {
   if (is_path(value.text)) {
-    const fs::path path(value.text);
-    const bool from_file = value.file != kOverrideFile && value.file != "-";
-    return (path.is_absolute() || !from_file ? path : fs::path(value.file).parent_path() / path)
-        .string();
+    return path_of(value);
   }
   if (std::optional<Problem> none = data_folder_problem(format)) {
     if (std::find(problems.begin(), problems.end(), *none) == problems.end()) {
@@ -180,6 +177,13 @@ std::optional<JsonValue> parse_source(std::string_view text, const std::string& 
     problems.push_back({path, "", "is empty", "write an object { ... }"});
   }
   return std::nullopt;
+}
+
+std::string path_of(const JsonValue& value) {
+  const fs::path path(value.text);
+  const bool from_file = value.file != kOverrideFile && value.file != "-";
+  return (path.is_absolute() || !from_file ? path : fs::path(value.file).parent_path() / path)
+      .string();
 }
 
 std::optional<JsonValue> load_json(const std::string& path, std::vector<Problem>& problems) {

@@ -24,6 +24,10 @@ inline constexpr const char* kOverrideFile = "--set";
 [[nodiscard]] std::optional<JsonValue> parse_source(std::string_view text, const std::string& path,
                                                     std::vector<Problem>& problems);
 
+// The path that a string of a file names: beside that file unless it is absolute; of an override or
+// standard input, where the program runs.
+[[nodiscard]] std::string path_of(const JsonValue& value);
+
 // Where the files of a format are, ending in /.
 [[nodiscard]] std::string data_folder(Format format);
 // What is wrong with that folder, so that none of its files can be found: it names $SHARDSIM_DATA

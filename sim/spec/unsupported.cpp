@@ -21,14 +21,10 @@ struct Later {
 };
 
 bool always(const RunSpec& /*run*/, const JsonValue& /*value*/) { return true; }
-bool above_one(const RunSpec& /*run*/, const JsonValue& value) {
-  return value.integer > 1 || value.number > 1;
-}
 bool above_zero(const RunSpec& /*run*/, const JsonValue& value) {
   return value.integer > 0 || value.number > 0;
 }
 bool is_true(const RunSpec& /*run*/, const JsonValue& value) { return value.boolean; }
-bool has_text(const RunSpec& /*run*/, const JsonValue& value) { return !value.text.empty(); }
 
 bool one_of(const std::string& word, std::initializer_list<std::string_view> words) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -40,8 +36,6 @@ bool ring_or_hierarchical(const RunSpec& /*run*/, const JsonValue& value) {
 
 std::vector<Later> layout_and_training() {
   return {
-      {"parallel.ep", above_one, "expert parallelism", "use 1"},
-      {"parallel.etp", above_one, "expert tensor parallelism", "use 1"},
       {"training.precision",
        [](const RunSpec&, const JsonValue& value) {
          return one_of(value.text, {"fp8", "mxfp8", "nvfp4"});
@@ -61,11 +55,7 @@ std::vector<Later> layout_and_training() {
 
 std::vector<Later> models() {
   return {
-      {"model.moe", always, "mixture of experts", "leave it out"},
-      {"model.mla", always, "multi-head latent attention", "leave it out"},
       {"model.mtp_layers", above_zero, "multi-token prediction", "use 0"},
-      {"moe.imbalance", above_one, "imbalance of experts", "use 1.0"},
-      {"moe.load_file", has_text, "a file of expert loads", "leave it out"},
   };
 }
 
@@ -73,7 +63,7 @@ std::vector<Later> collectives_and_the_rest() {
   return {
       {"collectives.*.algorithm",
        [](const RunSpec&, const JsonValue& value) {
-         return !one_of(value.text, {"auto", "ring", "hierarchical"});
+         return !one_of(value.text, {"auto", "ring", "hierarchical", "pairwise"});
        },
        "this algorithm", R"(use "auto", "ring" or "hierarchical")"},
       {"collectives.all_to_all.algorithm", ring_or_hierarchical,

@@ -130,6 +130,8 @@ std::int64_t axis_stride(const ParallelSpec& parallel, Axis axis) {
         stride *= parallel.pp;
         break;
       case Axis::ep:
+      case Axis::etp:
+      case Axis::edp:  // of the experts' grid
         break;
     }
   }

@@ -2,6 +2,7 @@
 
 #include "base/errors.h"
 #include "base/ids.h"
+#include "sharding/mla.h"
 #include "sharding/tensors.h"
 #include "workload/context.h"
 
@@ -19,12 +20,14 @@ struct AttentionSizes {  // of one micro batch on one rank
   explicit AttentionSizes(const RunSpec& run);
 
   Precision precision;
-  std::int64_t tokens;  // outside the core
-  std::int64_t query;   // features outside the core
-  std::int64_t key;     // of keys; as many of values
-  std::int64_t batch;   // sequences x heads inside the core
-  std::int64_t head_dim;
-  std::int64_t queries;  // tokens of a sequence inside the core
+  std::int64_t tokens;     // outside the core
+  std::int64_t query;      // features outside the core
+  std::int64_t batch;      // sequences x heads inside the core
+  std::int64_t head_dim;   // of queries and keys
+  std::int64_t value_dim;  // of values
+  std::int64_t output;     // features of the core's output
+  std::int64_t key_value;  // features of keys and values together
+  std::int64_t queries;    // tokens of a sequence inside the core
   std::int64_t keys;
   bool dropout;
   [[nodiscard]] Bytes bytes(std::int64_t features) const {
@@ -33,22 +36,23 @@ struct AttentionSizes {  // of one micro batch on one rank
 };
 
 // Local features on the way into the core.
-std::int64_t features(const RunSpec& run, Dim heads, std::int64_t count) {
-  return local_elements(run, {"probe",
-                              OperatorKind::rope,
-                              Port::input,
-                              {{heads, count}, {Dim::head_dim, run.model.head_dim}},
-                              1});
+std::int64_t features(const RunSpec& run, Dim heads, std::int64_t count, std::int64_t width) {
+  return local_elements(
+      run, {"probe", OperatorKind::rope, Port::input, {{heads, count}, {Dim::head_dim, width}}, 1});
 }
 
 AttentionSizes::AttentionSizes(const RunSpec& run)
     : precision(run.training.precision),
       tokens(checked_mul(run.batch.micro, run.batch.sequence / run.parallel.cp)),
-      query(features(run, Dim::head, run.model.heads)),
-      key(features(run, Dim::kv_head, run.model.kv_heads)),
-      batch(
-          checked_mul(run.batch.micro, query / run.model.head_dim / context_split(run).all_to_all)),
-      head_dim(run.model.head_dim),
+      query(features(run, Dim::head, run.model.heads, key_head_dim(run.model))),
+      batch(checked_mul(run.batch.micro,
+                        query / key_head_dim(run.model) / context_split(run).all_to_all)),
+      head_dim(key_head_dim(run.model)),
+      value_dim(value_head_dim(run.model)),
+      output(query / head_dim * value_dim),
+      key_value(features(run, Dim::kv_head, run.model.mla ? run.model.heads : run.model.kv_heads,
+                         head_dim) /
+                head_dim * (head_dim + value_dim)),
       queries(run.batch.sequence / context_split(run).ring),
       keys(run.batch.sequence),
       dropout(run.model.dropout > 0) {}
@@ -60,6 +64,7 @@ Step flash(const AttentionSizes& z, const AttentionBlock& block, bool backward) 
                     .sequence_q = block.queries,
                     .sequence_kv = block.keys,
                     .head_dim = z.head_dim,
+                    .value_dim = z.value_dim == z.head_dim ? 0 : z.value_dim,
                     .causal = block.causal};
   shape.backward = backward;
   return {backward ? "attention dgrad" : "attention", shape, {}};
@@ -70,6 +75,7 @@ void add_unfused(const AttentionSizes& z, OperatorKernels& kernels) {
   const std::int64_t q = z.queries;
   const std::int64_t k = z.keys;
   const std::int64_t d = z.head_dim;
+  const std::int64_t v = z.value_dim;
   const std::int64_t scores = checked_mul(z.batch, checked_mul(q, k));
   const auto traffic = [&](const char* label, std::int64_t elements, std::int64_t per_element) {
     return memory_step(label, z.precision, elements, per_element, false);
@@ -82,13 +88,13 @@ void add_unfused(const AttentionSizes& z, OperatorKernels& kernels) {
   forward.push_back(traffic("attention layout", checked_mul(z.tokens, z.query), 8));
   forward.push_back(product("attention scores", q, k, d));
   forward.push_back(traffic("attention softmax", scores, 4));
-  dgrad.push_back(product("attention values dgrad", q, k, d));
-  dgrad.push_back(product("attention dv", k, d, q));
+  dgrad.push_back(product("attention values dgrad", q, k, v));
+  dgrad.push_back(product("attention dv", k, v, q));
   if (z.dropout) {
     forward.push_back(traffic("attention dropout", scores, 5));
     dgrad.push_back(traffic("attention dropout dgrad", scores, 5));
   }
-  forward.push_back(product("attention values", q, d, k));
+  forward.push_back(product("attention values", q, v, k));
   dgrad.push_back(traffic("attention softmax dgrad", scores, 6));
   dgrad.push_back(product("attention dq", q, d, k));
   dgrad.push_back(product("attention dk", k, d, q));
@@ -136,7 +142,7 @@ void add_ring(const RunSpec& run, std::int32_t kind, const AttentionSizes& z,
     }
     return steps;
   };
-  const Bytes block = z.bytes(2 * z.key);
+  const Bytes block = z.bytes(z.key_value);
   for (std::int32_t step = 0; step < ring; ++step) {
     const bool last = step + 1 == ring;
     add_ring_step(run, exchange(run, Primitive::shift, last ? Bytes{} : block, "attention KV"),
@@ -150,10 +156,10 @@ void add_ring(const RunSpec& run, std::int32_t kind, const AttentionSizes& z,
                                        : "attention KV dKV"),
                   flash_steps(ring - 1 - step, true), kernels.dgrad);
   }
-  kernels.forward.push_back(memory_step("attention merge", z.precision,
-                                        checked_mul(ring, z.tokens * z.query), kMergeBytes, false));
+  kernels.forward.push_back(memory_step(
+      "attention merge", z.precision, checked_mul(ring, z.tokens * z.output), kMergeBytes, false));
   kernels.dgrad.push_back(memory_step("attention merge dgrad", z.precision,
-                                      checked_mul(ring - 1, z.tokens * (z.query + 2 * z.key)),
+                                      checked_mul(ring - 1, z.tokens * (z.query + z.key_value)),
                                       kMergeGradientBytes, false));
   kernels.forward_buffer += block * 2;   // keys and values at hand and arriving
   kernels.backward_buffer += block * 4;  // and their gradients
@@ -174,7 +180,7 @@ void add_core(const RunSpec& run, std::int32_t kind, const AttentionSizes& z,
 // Keys and values are not kept whole: backward gathers them again.
 void add_gathered(const RunSpec& run, std::int32_t kind, const AttentionSizes& z,
                   OperatorKernels& kernels) {
-  const Bytes whole = z.bytes(2 * z.key) * run.parallel.cp;
+  const Bytes whole = z.bytes(z.key_value) * run.parallel.cp;
   const Step gather = exchange(run, Primitive::all_gather, whole, "attention KV");
   kernels.forward.push_back(gather);
   kernels.dgrad.push_back(gather);
@@ -201,12 +207,12 @@ void wrap_in_exchanges(const RunSpec& run, OperatorKernels& kernels) {
 
 Bytes attention_input_bytes(const RunSpec& run) {
   const AttentionSizes z(run);
-  return z.bytes(z.query + 2 * z.key);
+  return z.bytes(z.query + z.key_value);
 }
 
 Bytes attention_output_bytes(const RunSpec& run) {
   const AttentionSizes z(run);
-  return z.bytes(z.query);
+  return z.bytes(z.output);
 }
 
 OperatorKernels attention_kernels(const RunSpec& run, std::int32_t kind) {

@@ -65,7 +65,7 @@ void begin_pass(const RunSpec& run, Boundary boundary, bool receives, PassBuilde
                                       message(run, Primitive::recv, boundary), {},
                                       posts_late ? mask(Stream::compute) : StreamMask{0}));
   }
-  StreamMask join = mask(Stream::host) | mask(Stream::tp);
+  StreamMask join = mask(Stream::host) | layer_streams(run);
   if (blocking && run.parallel.pp > 1) {
     join |= kSends;
   }

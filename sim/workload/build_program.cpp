@@ -4,7 +4,6 @@
 
 #include "base/errors.h"
 #include "workload/chunk_pass.h"
-#include "workload/context.h"
 #include "workload/optimizer_step.h"
 #include "workload/pass_order.h"
 #include "workload/static_memory.h"
@@ -23,28 +22,22 @@ void check_run(const RunSpec& run) {
   }
 }
 
+// Programs of the ranks of one variant.
 class Builder {
  public:
-  explicit Builder(const RunSpec& run) : run_(run) {
-    for (std::int32_t kind = 0; kind < attention_kinds(run); ++kind) {
-      chains_.push_back(make_chains(run, kind));
-    }
-  }
+  Builder(const RunSpec& run, const RankVariant& variant, ProgramTables& tables)
+      : run_(run), chains_(make_chains(run, variant)), tables_(tables) {}
 
-  // Of the kind of rank with most to do: all kinds of a stage run the passes in one order.
-  [[nodiscard]] const ModelChains& chains() const { return chains_.back(); }
-  RankProgram stage(const std::vector<Chunk>& chunks, const std::vector<OrderedPass>& order,
-                    std::int32_t attention_kind);
-  [[nodiscard]] Program take() { return std::move(tables_.program); }
+  [[nodiscard]] const ModelChains& chains() const { return chains_; }
+  RankProgram stage(const std::vector<Chunk>& chunks, const std::vector<OrderedPass>& order);
 
  private:
-  std::int32_t chunk_template(const Chunk& chunk, const ChunkPass& what,
-                              std::int32_t attention_kind);
+  std::int32_t chunk_template(const Chunk& chunk, const ChunkPass& what);
   std::int32_t add(PassTemplate made);
 
   const RunSpec& run_;
-  std::vector<ModelChains> chains_;  // by attention kind
-  ProgramTables tables_;
+  ModelChains chains_;
+  ProgramTables& tables_;
   std::map<std::string, std::int32_t> template_of_name_;
 };
 
@@ -53,29 +46,24 @@ std::int32_t Builder::add(PassTemplate made) {
   return count(tables_.program.templates) - 1;
 }
 
-std::int32_t Builder::chunk_template(const Chunk& chunk, const ChunkPass& what,
-                                     std::int32_t attention_kind) {
-  const std::string key =
-      fmt::format("{} of attention kind {}", pass_name(chunk, what), attention_kind);
+std::int32_t Builder::chunk_template(const Chunk& chunk, const ChunkPass& what) {
+  const std::string key = pass_name(chunk, what);
   const auto found = template_of_name_.find(key);
   if (found != template_of_name_.end()) {
     return found->second;
   }
-  const std::int32_t index =
-      add(chunk_pass(run_, at(chains_, attention_kind), chunk, what, tables_));
+  const std::int32_t index = add(chunk_pass(run_, chains_, chunk, what, tables_));
   template_of_name_.emplace(key, index);
   return index;
 }
 
-RankProgram Builder::stage(const std::vector<Chunk>& chunks, const std::vector<OrderedPass>& order,
-                           std::int32_t attention_kind) {
-  const ModelChains& chains = at(chains_, attention_kind);
+RankProgram Builder::stage(const std::vector<Chunk>& chunks,
+                           const std::vector<OrderedPass>& order) {
   RankProgram result;
   result.stage = chunks.front().stage;
-  for (const Chunk& chunk : chunks) {
-    result.parameters = checked_add(result.parameters, chunk_parameters(chains, chunk));
-  }
-  result.memory = static_memory(run_, result.parameters);
+  const LocalParameters parameters = stage_parameters(chains_, chunks);
+  result.parameters = parameters.total();
+  result.memory = static_memory(run_, parameters);
   std::vector<SyncedPass> synced;
   for (const OrderedPass& pass : order) {
     const bool weights_done = pass.kind != PassKind::forward && pass.part != BackwardPart::inputs;
@@ -85,10 +73,10 @@ RankProgram Builder::stage(const std::vector<Chunk>& chunks, const std::vector<O
   for (std::size_t i = 0; i < order.size(); ++i) {
     const OrderedPass& pass = order[i];
     const ChunkPass what{.kind = pass.kind, .part = pass.part, .sync = plan[i]};
-    result.passes.push_back({chunk_template(at(chunks, pass.chunk), what, attention_kind),
-                             pass.micro_batch, pass.chunk});
+    result.passes.push_back(
+        {chunk_template(at(chunks, pass.chunk), what), pass.micro_batch, pass.chunk});
   }
-  result.passes.push_back({add(step_end_pass(run_, chains, chunks, tables_)), -1, 0});
+  result.passes.push_back({add(step_end_pass(run_, chains_, chunks, tables_)), -1, 0});
   return result;
 }
 
@@ -115,18 +103,18 @@ Messages messages(const Program& program, const RankProgram& rank,
   return result;
 }
 
+// Variants of a stage exchange alike: the first stands for all.
 void check_boundaries(const RunSpec& run, const std::vector<std::vector<Chunk>>& chunks,
                       const Program& program) {
-  // Kinds of a stage differ in their attention only: the first stands for all.
-  const std::int32_t kinds = attention_kinds(run);
-  const std::int32_t stages = count(program.programs) / kinds;
+  const auto stages = static_cast<std::int32_t>(run.parallel.pp);
+  const std::int32_t variants = count(program.programs) / stages;
   for (std::int32_t stage = 0; stage < stages && stages > 1; ++stage) {
     for (const bool mirrored : {false, true}) {
-      const RankProgram& here = at(program.programs, stage * kinds);
+      const RankProgram& here = at(program.programs, stage * variants);
       const std::int32_t next = (stage + (mirrored ? stages - 1 : 1)) % stages;
       for (const PassKind kind : {PassKind::forward, PassKind::backward}) {
         SHARDSIM_CHECK(messages(program, here, chunks, kind, mirrored, true) ==
-                           messages(program, at(program.programs, next * kinds), chunks, kind,
+                           messages(program, at(program.programs, next * variants), chunks, kind,
                                     mirrored, false),
                        fmt::format("schedule {}: stages {} and {} exchange in different orders",
                                    run.training.schedule, stage, next));
@@ -139,20 +127,26 @@ void check_boundaries(const RunSpec& run, const std::vector<std::vector<Chunk>>&
 
 Program build_program(const RunSpec& run, const RankGrid& grid) {
   check_run(run);
-  Builder builder(run);
+  ProgramTables tables;
+  std::vector<Builder> builders;
+  for (const RankVariant& variant : rank_variants(run)) {
+    builders.emplace_back(run, variant, tables);
+  }
   const std::vector<std::vector<Chunk>> chunks = make_chunks(run);
-  const std::vector<std::vector<OrderedPass>> order = order_passes(run, builder.chains(), chunks);
-  std::vector<RankProgram> programs;
+  const std::vector<std::vector<OrderedPass>> order =
+      order_passes(run, builders.back().chains(), chunks);
+  std::vector<RankProgram> programs;  // stage by stage
   for (std::size_t stage = 0; stage < chunks.size(); ++stage) {
-    for (std::int32_t kind = 0; kind < attention_kinds(run); ++kind) {
-      programs.push_back(builder.stage(chunks[stage], order[stage], kind));
+    for (Builder& builder : builders) {
+      programs.push_back(builder.stage(chunks[stage], order[stage]));
     }
   }
-  Program program = builder.take();
+  Program program = std::move(tables.program);
   program.programs = std::move(programs);
+  const std::vector<std::int32_t> variants = variants_of_ranks(run, grid);
   for (Rank rank = 0; rank < grid.ranks(); ++rank) {
-    program.program_of_rank.push_back(grid.coordinate(rank, Axis::pp) * attention_kinds(run) +
-                                      attention_kind(run, grid.coordinate(rank, Axis::cp)));
+    program.program_of_rank.push_back(grid.coordinate(rank, Axis::pp) * count(builders) +
+                                      at(variants, rank));
   }
   check_boundaries(run, chunks, program);
   return program;

@@ -11,10 +11,7 @@ bool moves(const Communication& communication) {
 }
 
 std::int32_t start(const RunSpec& run, const Communication& communication, PassBuilder& pass) {
-  if (on_cp(communication)) {
-    return pass.communicate(Stream::cp, Category::cp, communication);
-  }
-  return pass.communicate(Stream::tp, tp_category(run, communication), communication);
+  return pass.communicate(stream_of(communication), category_of(run, communication), communication);
 }
 
 void run_steps(const RunSpec& run, const std::vector<Step>& steps, Category category,

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/errors.h"
+#include "base/text.h"
 #include "workload/boundary.h"
 #include "workload/chain_pass.h"
 #include "workload/recompute.h"
@@ -12,10 +15,11 @@
 namespace shardsim {
 namespace {
 
-std::int32_t begin_layer(std::int32_t layer, std::int32_t launches, PassBuilder& pass) {
+std::int32_t begin_layer(const RunSpec& run, std::int32_t layer, std::int32_t launches,
+                         PassBuilder& pass) {
   pass.set_layer(layer);
   return pass.host(Stream::host, "launches", launches,
-                   static_cast<StreamMask>(mask(Stream::compute) | mask(Stream::tp)));
+                   static_cast<StreamMask>(mask(Stream::compute) | layer_streams(run)));
 }
 
 void end_layer(std::int32_t timer, PassBuilder& pass) {
@@ -32,22 +36,25 @@ struct Beside {
 
 // Kernels of the weight gradients of a layer, each with its launch: what a split backward launches
 // later.
-std::int32_t weight_launches(const ModelChains& chains) {
+std::int32_t weight_launches(const Chain& layer) {
   std::int32_t launches = 0;
-  for (const Operator& op : chains.layer) {
+  for (const Operator& op : layer) {
     launches += splits(op) ? count(op.kernels.wgrad) : 0;
   }
   return launches;
 }
 
-std::int32_t part_launches(const RunSpec& run, const ModelChains& chains, BackwardPart part) {
+std::int32_t part_launches(const RunSpec& run, const ModelChains& chains, const Chunk& chunk,
+                           std::int32_t layer, BackwardPart part) {
+  const std::int32_t all = backward_launches(run, at(chunk.kinds, layer));
+  const std::int32_t weights = weight_launches(chain_of_layer(chains, chunk, layer));
   switch (part) {
     case BackwardPart::both:
-      return backward_launches(run);
+      return all;
     case BackwardPart::inputs:
-      return backward_launches(run) - weight_launches(chains);
+      return all - weights;
     case BackwardPart::weights:
-      return weight_launches(chains);
+      return weights;
   }
   SHARDSIM_CHECK(false, "unknown part of backward");
 }
@@ -60,9 +67,12 @@ void forward_layers(const RunSpec& run, const ModelChains& chains, const Chunk& 
       const Saves saves{.layer_input = !group.checkpointed || i == 0,
                         .core = keep_core && !group.checkpointed,
                         .other = !group.checkpointed};
-      const std::int32_t timer = begin_layer(group.first + i, forward_launches(run), pass);
+      const std::int32_t layer = group.first + i;
+      const std::int32_t timer =
+          begin_layer(run, layer, forward_launches(run, at(chunk.kinds, layer)), pass);
       beside.units.enter(pass);
-      forward_chain(run, chains.layer, Category::compute, saves, beside.gather, pass);
+      forward_chain(run, chain_of_layer(chains, chunk, layer), Category::compute, saves,
+                    beside.gather, pass);
       beside.units.leave(pass);
       end_layer(timer, pass);
     }
@@ -71,16 +81,21 @@ void forward_layers(const RunSpec& run, const ModelChains& chains, const Chunk& 
 
 // A checkpointed group: its layers forward again, then backward. The last one's two passes are one
 // layer pass, for they follow each other. Weight gradients alone recompute nothing.
-void backward_group(const RunSpec& run, const ModelChains& chains, const LayerGroup& group,
-                    BackwardPart part, const Beside& beside, PassBuilder& pass) {
+void backward_group(const RunSpec& run, const ModelChains& chains, const Chunk& chunk,
+                    const LayerGroup& group, BackwardPart part, const Beside& beside,
+                    PassBuilder& pass) {
   const bool recomputes = group.checkpointed && part != BackwardPart::weights;
-  const std::int32_t launches = part_launches(run, chains, part);
   std::int32_t timer = -1;
   for (std::int32_t i = 0; recomputes && i < group.count; ++i) {
     const bool turns = i + 1 == group.count;
-    timer = begin_layer(group.first + i, forward_launches(run) + (turns ? launches : 0), pass);
+    const std::int32_t layer = group.first + i;
+    timer = begin_layer(run, layer,
+                        forward_launches(run, at(chunk.kinds, layer)) +
+                            (turns ? part_launches(run, chains, chunk, layer, part) : 0),
+                        pass);
     beside.units.enter(pass);
-    forward_chain(run, chains.layer, Category::recompute, {.layer_input = i > 0}, nullptr, pass);
+    forward_chain(run, chain_of_layer(chains, chunk, layer), Category::recompute,
+                  {.layer_input = i > 0}, nullptr, pass);
     beside.units.leave(pass);
     if (!turns) {
       end_layer(timer, pass);
@@ -88,25 +103,41 @@ void backward_group(const RunSpec& run, const ModelChains& chains, const LayerGr
   }
   const bool core = recomputes_core(run.training) && part != BackwardPart::weights;
   for (std::int32_t i = group.count - 1; i >= 0; --i) {
+    const std::int32_t layer = group.first + i;
     if (!recomputes || i + 1 < group.count) {
-      timer = begin_layer(group.first + i, launches + (core ? core_launches(run) : 0), pass);
+      timer = begin_layer(
+          run, layer,
+          part_launches(run, chains, chunk, layer, part) + (core ? core_launches(run) : 0), pass);
     }
     beside.units.enter(pass);
-    backward_chain(run, chains.layer, part, core, beside.sync, pass);
+    backward_chain(run, chain_of_layer(chains, chunk, layer), part, core, beside.sync, pass);
     beside.units.leave(pass);
     end_layer(timer, pass);
   }
 }
 
+LocalParameters local_parameters(const Chain& chain) {
+  LocalParameters sum;
+  for (const Operator& op : chain) {
+    std::int64_t& part = is_expert(op.kind) ? sum.expert : sum.dense;
+    part = checked_add(part, op.parameters);
+  }
+  return sum;
+}
+
 // Units of a chunk under ZeRO 3: embedding, layers, head. Tied embeddings on one stage are one
 // weight, which the head uses too.
-std::vector<std::int64_t> unit_parameters(const ModelChains& chains, const Chunk& chunk) {
-  std::vector<std::int64_t> units(static_cast<std::size_t>(chunk.layers + 2), 0);
-  units.front() = chunk.first ? chain_parameters(chains.embedding) : 0;
-  for (std::int64_t layer = 1; layer <= chunk.layers; ++layer) {
-    at(units, layer) = chain_parameters(chains.layer);
+std::vector<LocalParameters> unit_parameters(const ModelChains& chains, const Chunk& chunk) {
+  std::vector<LocalParameters> units(static_cast<std::size_t>(chunk.layers + 2));
+  if (chunk.first) {
+    units.front() = local_parameters(chains.embedding);
   }
-  units.back() = chunk.last ? chain_parameters(chains.head) : 0;
+  for (std::int32_t layer = 0; layer < chunk.layers; ++layer) {
+    at(units, layer + 1) = local_parameters(chain_of_layer(chains, chunk, layer));
+  }
+  if (chunk.last) {
+    units.back() = local_parameters(chains.head);
+  }
   return units;
 }
 
@@ -166,24 +197,53 @@ ShardedUnits sharded_units(const RunSpec& run, const ModelChains& chains, const 
   return {run, unit_parameters(chains, chunk), std::move(segments), sync};
 }
 
+// "4 layers", "3 MoE layers", "1 dense, 3 MoE layers": runs of one kind in layer order.
+std::string layers_text(const Chunk& chunk) {
+  const bool any_moe = std::ranges::count(chunk.kinds, LayerKind::moe) > 0;
+  std::vector<std::string> runs;
+  for (std::size_t i = 0; any_moe && i < chunk.kinds.size();) {
+    const LayerKind kind = chunk.kinds[i];
+    std::int32_t same = 0;
+    for (; i < chunk.kinds.size() && chunk.kinds[i] == kind; ++i) {
+      ++same;
+    }
+    runs.push_back(fmt::format("{} {}", same, kind == LayerKind::moe ? "MoE" : "dense"));
+  }
+  return fmt::format("{} layers", any_moe ? join(runs, ", ") : std::to_string(chunk.layers));
+}
+
 }  // namespace
 
-ModelChains make_chains(const RunSpec& run, std::int32_t attention_kind) {
-  ModelChains chains{embedding_chain(run), layer_chain(run, attention_kind), head_chain(run), {}};
+ModelChains make_chains(const RunSpec& run, const RankVariant& variant) {
+  ModelChains chains{.embedding = embedding_chain(run),
+                     .dense = layer_chain(run, LayerKind::dense, variant),
+                     .moe = run.model.moe ? layer_chain(run, LayerKind::moe, variant) : Chain{},
+                     .head = head_chain(run),
+                     .to_layers = {}};
   chains.to_layers =
-      transition_between(run, chains.embedding.back().kind, chains.layer.front().kind);
+      transition_between(run, chains.embedding.back().kind, chains.dense.front().kind);
   return chains;
+}
+
+const Chain& chain_of_layer(const ModelChains& chains, const Chunk& chunk, std::int32_t layer) {
+  return at(chunk.kinds, layer) == LayerKind::moe ? chains.moe : chains.dense;
 }
 
 std::vector<std::vector<Chunk>> make_chunks(const RunSpec& run) {
   std::vector<std::vector<Chunk>> result;
+  const ChunkCounts firsts = first_layers_of_chunks(run);
   for (const std::vector<std::int64_t>& layers : layers_of_chunks(run)) {
     std::vector<Chunk> chunks;
     chunks.reserve(layers.size());
     for (std::int32_t chunk = 0; chunk < count(layers); ++chunk) {
+      std::vector<LayerKind> kinds;
+      for (std::int64_t i = 0; i < at(layers, chunk); ++i) {
+        kinds.push_back(layer_kind(run.model, at(at(firsts, count(result)), chunk) + i));
+      }
       chunks.push_back({.stage = count(result),
                         .chunk = chunk,
                         .layers = at(layers, chunk),
+                        .kinds = std::move(kinds),
                         .first = result.empty() && chunk == 0});
     }
     result.push_back(std::move(chunks));
@@ -206,14 +266,14 @@ GradientUnits gradient_units(const ModelChains& chains, const Chunk& chunk) {
   GradientUnits units;
   const auto append = [&units](const Chain& chain) {
     for (std::size_t i = chain.size(); i-- > 0;) {
-      units.push_back(chain[i].parameters);
+      units.push_back({chain[i].parameters, is_expert(chain[i].kind)});
     }
   };
   if (chunk.last) {
     append(chains.head);
   }
-  for (std::int64_t layer = 0; layer < chunk.layers; ++layer) {
-    append(chains.layer);
+  for (auto layer = static_cast<std::int32_t>(chunk.layers); layer-- > 0;) {
+    append(chain_of_layer(chains, chunk, layer));
   }
   if (chunk.first) {
     append(chains.embedding);
@@ -221,10 +281,21 @@ GradientUnits gradient_units(const ModelChains& chains, const Chunk& chunk) {
   return units;
 }
 
-std::int64_t chunk_parameters(const ModelChains& chains, const Chunk& chunk) {
-  std::int64_t sum = 0;
-  for (const std::int64_t parameters : gradient_units(chains, chunk)) {
-    sum = checked_add(sum, parameters);
+LocalParameters chunk_parameters(const ModelChains& chains, const Chunk& chunk) {
+  LocalParameters sum;
+  for (const GradientUnit& unit : gradient_units(chains, chunk)) {
+    std::int64_t& part = unit.expert ? sum.expert : sum.dense;
+    part = checked_add(part, unit.parameters);
+  }
+  return sum;
+}
+
+LocalParameters stage_parameters(const ModelChains& chains, const std::vector<Chunk>& chunks) {
+  LocalParameters sum;
+  for (const Chunk& chunk : chunks) {
+    const LocalParameters here = chunk_parameters(chains, chunk);
+    sum.dense = checked_add(sum.dense, here.dense);
+    sum.expert = checked_add(sum.expert, here.expert);
   }
   return sum;
 }
@@ -234,7 +305,7 @@ std::string pass_name(const Chunk& chunk, const ChunkPass& what) {
                      : what.part == BackwardPart::both   ? "backward"
                      : what.part == BackwardPart::inputs ? "backward of inputs"
                                                          : "backward of weights";
-  text += fmt::format(" of {} layers", chunk.layers);
+  text += " of " + layers_text(chunk);
   text += chunk.first ? ", embedding" : "";
   text += chunk.last ? ", head" : "";
   text += chunk.mirrored && what.kind != PassKind::weight ? ", mirrored" : "";
@@ -297,7 +368,7 @@ PassTemplate backward_pass(const RunSpec& run, const ModelChains& chains, const 
   }
   const std::vector<LayerGroup> groups = layer_groups(run.training, chunk.layers);
   for (std::size_t i = groups.size(); i-- > 0;) {
-    backward_group(run, chains, groups[i], what.part, beside, pass);
+    backward_group(run, chains, chunk, groups[i], what.part, beside, pass);
   }
   if (chunk.first) {
     units.enter(pass);

@@ -19,8 +19,18 @@
 
 namespace shardsim {
 
-[[nodiscard]] AxisSet data_group(const RunSpec& run);  // dp and cp, those larger than 1
-[[nodiscard]] std::int64_t data_ranks(const RunSpec& run);
+struct LocalParameters {    // of one rank
+  std::int64_t dense = 0;   // summed over dp and cp
+  std::int64_t expert = 0;  // summed over edp
+  [[nodiscard]] std::int64_t total() const { return dense + expert; }
+};
+
+// Axes larger than 1 over which gradients are summed: dp and cp, of experts edp; and their ranks.
+[[nodiscard]] AxisSet data_group(const RunSpec& run, bool expert = false);
+[[nodiscard]] std::int64_t data_ranks(const RunSpec& run, bool expert = false);
+// What a rank holds of its parameters when they are spread over the ranks that share the state:
+// zero_group of them, of experts all of edp.
+[[nodiscard]] std::int64_t held_of(const RunSpec& run, LocalParameters parameters, bool sharded);
 
 [[nodiscard]] bool shards_weights(const RunSpec& run);  // ZeRO 3 over more than one rank
 [[nodiscard]] bool reduces_each_micro_batch(const RunSpec& run);
@@ -35,9 +45,14 @@ namespace shardsim {
 [[nodiscard]] Precision gathered_dtype(const RunSpec& run);
 
 // Of so many parameters: reduce_scatter or all_reduce, then the sum over copies if any.
+// Experts apart; nothing for what no other rank has.
 [[nodiscard]] std::vector<Communication> gradient_reduce(const RunSpec& run,
-                                                         std::int64_t parameters);
-[[nodiscard]] Communication parameter_gather(const RunSpec& run, std::int64_t parameters);
+                                                         LocalParameters parameters);
+[[nodiscard]] std::vector<Communication> parameter_gather(const RunSpec& run,
+                                                          LocalParameters parameters);
+// Bytes of what gradient_reduce reduces, before, and of what parameter_gather gathers, after.
+[[nodiscard]] Bytes whole_gradients(const RunSpec& run, LocalParameters parameters);
+[[nodiscard]] Bytes gathered_weights(const RunSpec& run, LocalParameters parameters);
 
 struct PassSync {         // data-parallel work beside one pass
   bool gathers = false;   // parameters: ZeRO 1 and 2 by bucket, ZeRO 3 unit by unit

@@ -16,8 +16,10 @@ std::string kernel_text(const KernelShape& shape) {
       shape.bytes == Bytes{0} ? "" : fmt::format(" + {} B", shape.bytes.value());
   switch (shape.kind) {
     case KernelKind::gemm:
-      return fmt::format("gemm {}[{},{}]x[{},{}] {}{}", batch, shape.m, shape.k, shape.k, shape.n,
-                         name(shape.precision), extra);
+    case KernelKind::grouped_gemm:
+      return fmt::format("{} {}[{},{}]x[{},{}] {}{}",
+                         shape.kind == KernelKind::gemm ? "gemm" : "grouped_gemm", batch, shape.m,
+                         shape.k, shape.k, shape.n, name(shape.precision), extra);
     case KernelKind::flash_attention:
       return fmt::format("flash_attention {} {}q {} kv {} d {}{} {}{}",
                          shape.backward ? "backward" : "forward", batch, shape.sequence_q,

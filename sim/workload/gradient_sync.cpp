@@ -1,6 +1,8 @@
 #include "workload/gradient_sync.h"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 
 #include "base/errors.h"
 
@@ -26,50 +28,58 @@ std::optional<std::int64_t> bucket_limit(const RunSpec& run, bool first) {
 }
 
 Buckets fill_buckets(const GradientUnits& units, std::optional<std::int64_t> limit) {
-  Buckets buckets;
-  std::int64_t held = 0;
-  for (const std::int64_t parameters : units) {
-    if (buckets.parameters.empty() || (limit && held >= *limit)) {
-      buckets.parameters.push_back(0);
-      held = 0;
+  Buckets result;
+  std::array<std::int32_t, 2> open{-1, -1};  // bucket being filled, of experts and of all others
+  for (std::size_t unit = 0; unit < units.size(); ++unit) {
+    const GradientUnit& here = units[unit];
+    std::int32_t& bucket = open[here.expert ? 1 : 0];
+    if (bucket < 0 || (limit && at(result.buckets, bucket).parameters >= *limit)) {
+      bucket = count(result.buckets);
+      result.buckets.push_back({.expert = here.expert});
     }
-    held += parameters;
-    buckets.parameters.back() += parameters;
-    buckets.bucket_of_unit.push_back(count(buckets.parameters) - 1);
-  }
-  // Operators without weights may trail into a bucket of their own: they need nothing.
-  if (buckets.parameters.size() > 1 && buckets.parameters.back() == 0) {
-    buckets.parameters.pop_back();
-    for (std::int32_t& bucket : buckets.bucket_of_unit) {
-      bucket = std::min(bucket, count(buckets.parameters) - 1);
+    at(result.buckets, bucket).parameters += here.parameters;
+    if (here.parameters > 0) {
+      at(result.buckets, bucket).last_unit = unit;
     }
+    result.bucket_of_unit.push_back(bucket);
   }
-  return buckets;
+  return result;
+}
+
+// Forward needs last what backward had first.
+std::vector<std::size_t> gather_order(const Buckets& buckets) {
+  std::vector<std::size_t> order(buckets.buckets.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return buckets.buckets[a].last_unit > buckets.buckets[b].last_unit;
+  });
+  return order;
 }
 
 void GradientSync::ready(PassBuilder& pass) {
   SHARDSIM_CHECK(unit_ < buckets_.bucket_of_unit.size(), "more gradients than weights");
-  const std::int32_t bucket = buckets_.bucket_of_unit[unit_];
+  const auto index = static_cast<std::size_t>(buckets_.bucket_of_unit[unit_]);
+  const Bucket& bucket = buckets_.buckets.at(index);
+  const bool last = bucket.last_unit == unit_;
   ++unit_;
-  const std::int64_t parameters = at(buckets_.parameters, bucket);
-  if (parameters == 0) {
+  if (bucket.parameters == 0 || data_ranks(run_, bucket.expert) == 1) {
     return;
   }
-  const std::vector<Communication> sums = gradient_reduce(run_, parameters);
+  const LocalParameters parameters = bucket.local();
   const bool held = reduces_each_micro_batch(run_);  // else gradients are there all the step long
-  if (held && bucket != held_) {
-    pass.take(sums.front().bytes, pass.last_compute(), kUnreduced);
-    held_ = bucket;
+  if (held && !taken_[index]) {
+    pass.take(whole_gradients(run_, parameters), pass.last_compute(), kUnreduced);
+    taken_[index] = true;
   }
-  if (unit_ < buckets_.bucket_of_unit.size() && buckets_.bucket_of_unit[unit_] == bucket) {
+  if (!last) {
     return;
   }
   std::int32_t op = -1;
-  for (const Communication& sum : sums) {
+  for (const Communication& sum : gradient_reduce(run_, parameters)) {
     op = pass.communicate_freely(Stream::dp, Category::dp, sum, {pass.last_compute()});
   }
   if (held) {
-    pass.give(sums.front().bytes, op, kUnreduced);
+    pass.give(whole_gradients(run_, parameters), op, kUnreduced);
   }
 }
 
@@ -81,12 +91,11 @@ void GradientSync::done(PassBuilder& pass) {
 
 ParameterGather::ParameterGather(const RunSpec& run, const Buckets& buckets, PassBuilder& pass)
     : buckets_(buckets),
-      op_of_bucket_(buckets.parameters.size(), -1),
+      op_of_bucket_(buckets.buckets.size(), -1),
       left_(buckets.bucket_of_unit.size()) {
-  for (std::size_t bucket = buckets.parameters.size(); bucket-- > 0;) {
-    if (buckets.parameters[bucket] > 0) {
-      op_of_bucket_[bucket] = pass.communicate_freely(
-          Stream::dp, Category::dp, parameter_gather(run, buckets.parameters[bucket]));
+  for (const std::size_t i : gather_order(buckets)) {
+    for (const Communication& gather : parameter_gather(run, buckets.buckets[i].local())) {
+      op_of_bucket_[i] = pass.communicate_freely(Stream::dp, Category::dp, gather);
     }
   }
 }

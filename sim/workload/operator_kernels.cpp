@@ -1,9 +1,13 @@
 #include "workload/operator_kernels.h"
 
+#include <iterator>
+
 #include "base/errors.h"
+#include "sharding/mla.h"
 #include "sharding/tensors.h"
 #include "workload/attention_kernels.h"
 #include "workload/context.h"
+#include "workload/moe_kernels.h"
 
 namespace shardsim {
 namespace {
@@ -12,15 +16,19 @@ struct Sizes {  // of one micro batch on one rank
   explicit Sizes(const RunSpec& run);
 
   Precision precision;
-  std::int64_t tokens;  // inside the tensor parallel region
-  std::int64_t outer;   // elements of a norm's input
-  std::int64_t hidden;  // whole
-  std::int64_t query;   // local features
-  std::int64_t key;     // of keys; as many of values
+  std::int64_t tokens;   // inside the tensor parallel region
+  std::int64_t outer;    // elements of a norm's input
+  std::int64_t hidden;   // whole
+  std::int64_t query;    // local features
+  std::int64_t key;      // of keys; as many of values
+  std::int64_t heads;    // local
+  std::int64_t key_dim;  // of a head's queries and keys
+  std::int64_t value_dim;
   std::int64_t gate;
-  std::int64_t ffn;    // local
-  std::int64_t vocab;  // local, padded
-  std::int64_t table;  // local weights of embedding or head
+  std::int64_t ffn;         // local
+  std::int64_t shared = 0;  // local width of the shared experts
+  std::int64_t vocab;       // local, padded
+  std::int64_t table;       // local weights of embedding or head
   bool dropout;
   bool vocab_parallel;  // the loss is summed over tp
   Bytes accumulation;   // traffic per weight in a wgrad
@@ -51,8 +59,13 @@ Sizes::Sizes(const RunSpec& run)
                                        {Dim::sequence, run.batch.sequence},
                                        {Dim::hidden, run.model.hidden}}))),
       hidden(run.model.hidden),
-      query(checked_mul(local_heads(run, Dim::head, run.model.heads), run.model.head_dim)),
-      key(checked_mul(local_heads(run, Dim::kv_head, run.model.kv_heads), run.model.head_dim)),
+      query(checked_mul(local_heads(run, Dim::head, run.model.heads), key_head_dim(run.model))),
+      key(checked_mul(
+          local_heads(run, Dim::kv_head, run.model.mla ? run.model.heads : run.model.kv_heads),
+          key_head_dim(run.model))),
+      heads(local_heads(run, Dim::head, run.model.heads)),
+      key_dim(key_head_dim(run.model)),
+      value_dim(value_head_dim(run.model)),
       gate(run.model.gated_mlp ? 2 : 1),
       ffn(local_size(run, probe(OperatorKind::activation, Port::input, {{Dim::ffn, run.model.ffn}}),
                      Dim::ffn)),
@@ -62,7 +75,11 @@ Sizes::Sizes(const RunSpec& run)
       table(local_elements(run, operator_weights(run, OperatorKind::head).front())),
       dropout(run.model.dropout > 0),
       vocab_parallel(vocab < padded_vocab(run)),
-      accumulation(run.stack.grad_accumulation_bytes) {}
+      accumulation(run.stack.grad_accumulation_bytes) {
+  if (run.model.moe) {
+    shared = run.model.moe->shared_ffn / run.parallel.tp;
+  }
+}
 
 Step memory(std::string label, const Sizes& z, std::int64_t elements, std::int64_t per_element,
             bool elementwise = true) {
@@ -115,6 +132,47 @@ OperatorKernels elementwise(const std::string& label, const Sizes& z, std::int64
                             std::int64_t forward, std::int64_t backward) {
   return {
       {memory(label, z, elements, forward)}, {memory(label + " dgrad", z, elements, backward)}, {}};
+}
+
+void append(OperatorKernels& all, OperatorKernels more) {
+  const auto move_into = [](std::vector<Step>& to, std::vector<Step>& from) {
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  };
+  move_into(all.forward, more.forward);
+  move_into(all.dgrad, more.dgrad);
+  move_into(all.wgrad, more.wgrad);
+  all.output_gradient += more.output_gradient;
+}
+
+// Widths that the latent norms see.
+std::int64_t latents(const RunSpec& run) {
+  return run.model.mla->q_lora_rank + run.model.mla->kv_lora_rank;
+}
+
+// Of the tokens that the rank holds outside the tensor parallel region.
+OperatorKernels mla_down_kernels(const RunSpec& run, Sizes z) {
+  const MlaSpec& mla = *run.model.mla;
+  z.tokens = z.outer / z.hidden;
+  OperatorKernels kernels;
+  if (mla.q_lora_rank > 0) {
+    append(kernels, linear("q down", z, z.hidden, mla.q_lora_rank));
+  }
+  append(kernels, linear("kv down", z, z.hidden, mla.kv_lora_rank + mla.qk_rope_head_dim));
+  return kernels;
+}
+
+OperatorKernels mla_up_kernels(const RunSpec& run, const Sizes& z) {
+  const MlaSpec& mla = *run.model.mla;
+  OperatorKernels kernels = linear("q up", z, mla.q_lora_rank > 0 ? mla.q_lora_rank : z.hidden,
+                                   checked_mul(z.heads, z.key_dim));
+  append(kernels, linear("kv up", z, mla.kv_lora_rank,
+                         checked_mul(z.heads, mla.qk_nope_head_dim + mla.v_head_dim)));
+  return kernels;
+}
+
+OperatorKernels activation_kernels(const std::string& label, const Sizes& z, std::int64_t ffn) {
+  const bool gated = z.gate == 2;
+  return elementwise(label, z, checked_mul(z.tokens, ffn), gated ? 6 : 4, gated ? 10 : 8);
 }
 
 // Sums of the vocab-parallel cross-entropy: a named exception of the sharding algebra.
@@ -170,7 +228,7 @@ Step gemm_step(std::string label, Precision precision, std::int64_t m, std::int6
 }
 
 OperatorKernels operator_kernels(const RunSpec& run, OperatorKind kind,
-                                 std::int32_t attention_kind) {
+                                 const RankVariant& variant) {
   using enum OperatorKind;
   const Sizes z(run);
   const std::string label{name(kind)};
@@ -189,17 +247,15 @@ OperatorKernels operator_kernels(const RunSpec& run, OperatorKind kind,
     case rope:  // queries and keys read and written once: assumed
       return elementwise(label, z, checked_mul(z.tokens, z.query + z.key), 4, 4);
     case attention:
-      return attention_kernels(run, attention_kind);
+      return attention_kernels(run, variant.attention_kind);
     case attention_out:
-      return linear(label, z, z.query, z.hidden);
+      return linear(label, z, checked_mul(z.heads, z.value_dim), z.hidden);
     case residual:
       return elementwise(label, z, z.outer, z.dropout ? 7 : 6, z.dropout ? 7 : 4);
     case up:
       return linear(label, z, z.hidden, z.gate * z.ffn);
-    case activation: {
-      const bool gated = z.gate == 2;
-      return elementwise(label, z, checked_mul(z.tokens, z.ffn), gated ? 6 : 4, gated ? 10 : 8);
-    }
+    case activation:
+      return activation_kernels(label, z, z.ffn);
     case down:
       return linear(label, z, z.ffn, z.hidden);
     case head: {
@@ -209,8 +265,21 @@ OperatorKernels operator_kernels(const RunSpec& run, OperatorKind kind,
     }
     case loss:
       return loss_kernels(z);
+    case shared_up:
+      return linear(label, z, z.hidden, z.gate * z.shared);
+    case shared_activation:
+      return activation_kernels(label, z, z.shared);
+    case shared_down:
+      return linear(label, z, z.shared, z.hidden);
+    case mla_down:
+      return mla_down_kernels(run, z);
+    case mla_norm:
+      return elementwise(label, z, checked_mul(z.outer / z.hidden, latents(run)), 4, 11);
+    case mla_up:
+      return mla_up_kernels(run, z);
+    default:
+      return moe_kernels(run, kind, variant.load);
   }
-  SHARDSIM_CHECK(false, "operator without kernels");
 }
 
 std::int32_t core_launches(const RunSpec& run) {
@@ -219,12 +288,14 @@ std::int32_t core_launches(const RunSpec& run) {
   return run.training.attention == AttentionKind::flash ? 2 * blocks : 6;
 }
 
-std::int32_t forward_launches(const RunSpec& run) {
-  return 16 + core_launches(run) + (run.parallel.tp > 1 ? 4 : 0);
+std::int32_t forward_launches(const RunSpec& run, LayerKind layer) {
+  return 16 + (layer == LayerKind::moe ? moe_launches(run) : 0) + core_launches(run) +
+         (run.parallel.tp > 1 ? 4 : 0);
 }
 
-std::int32_t backward_launches(const RunSpec& run) {
-  return 30 + 2 * core_launches(run) + (run.parallel.tp > 1 ? 4 : 0);
+std::int32_t backward_launches(const RunSpec& run, LayerKind layer) {
+  return 30 + (layer == LayerKind::moe ? moe_launches(run) : 0) + 2 * core_launches(run) +
+         (run.parallel.tp > 1 ? 4 : 0);
 }
 
 }  // namespace shardsim

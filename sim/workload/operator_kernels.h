@@ -13,6 +13,7 @@
 
 #include "sharding/operators.h"
 #include "workload/program.h"
+#include "workload/rank_variant.h"
 
 namespace shardsim {
 
@@ -39,16 +40,15 @@ struct OperatorKernels {
   Bytes backward_buffer{};
 };
 
-// `attention_kind`: see workload/context.h.
 [[nodiscard]] OperatorKernels operator_kernels(const RunSpec& run, OperatorKind kind,
-                                               std::int32_t attention_kind = 0);
+                                               const RankVariant& variant = {});
 
 // Kernel launches of one layer pass: counts fitted to host-bound single-node runs (vTrain's
 // published measurements of Megatron-DeepSpeed); 16 and 30 for a layer's forward and backward, the
 // attention core 6 and 12 unfused or 2 and 4 flash (as many again for each further block of a ring:
 // assumed), 4 more for the collectives of tp.
-[[nodiscard]] std::int32_t forward_launches(const RunSpec& run);
-[[nodiscard]] std::int32_t backward_launches(const RunSpec& run);
+[[nodiscard]] std::int32_t forward_launches(const RunSpec& run, LayerKind layer);
+[[nodiscard]] std::int32_t backward_launches(const RunSpec& run, LayerKind layer);
 [[nodiscard]] std::int32_t core_launches(const RunSpec& run);  // of an attention core's forward
 
 }  // namespace shardsim

@@ -3,14 +3,20 @@
 #include "base/errors.h"
 #include "base/ids.h"
 #include "sharding/derive.h"
+#include "sharding/mla.h"
+#include "sharding/moe.h"
 #include "workload/attention_kernels.h"
+#include "workload/moe_kernels.h"
 
 namespace shardsim {
 namespace {
 
 Bytes message_bytes(const RunSpec& run, OperatorKind consumer) {
   const std::int64_t tokens = checked_mul(run.batch.micro, run.batch.sequence / run.parallel.cp);
-  const std::int64_t width = consumer == OperatorKind::loss ? padded_vocab(run) : run.model.hidden;
+  std::int64_t width = consumer == OperatorKind::loss ? padded_vocab(run) : run.model.hidden;
+  if (consumer == OperatorKind::mla_up) {
+    width = latent_width(run.model);
+  }
   return Bytes{checked_mul(checked_mul(tokens, width), element_bytes(run.training.precision))};
 }
 
@@ -39,29 +45,36 @@ bool sums(const DerivedCommunication& derived) {
          derived.primitive == Primitive::reduce_scatter;
 }
 
-void add_saved(const RunSpec& run, const std::vector<SavedTensor>& tensors, Chain& chain) {
+// Experts keep as many tokens as they got.
+Bytes saved_bytes(const RunSpec& run, const Tensor& tensor, double load) {
+  const Bytes even = local_bytes(run, tensor);
+  return is_expert(tensor.op) ? Bytes{scaled(even.value(), load)} : even;
+}
+
+void add_saved(const RunSpec& run, const std::vector<SavedTensor>& tensors, double load,
+               Chain& chain) {
   for (const SavedTensor& saved : tensors) {
     at(chain, saved.place)
-        .saved.push_back({saved.tensor.name, saved.as, local_bytes(run, saved.tensor)});
+        .saved.push_back({saved.tensor.name, saved.as, saved_bytes(run, saved.tensor, load)});
   }
 }
 
 Chain make_chain(const RunSpec& run, const std::vector<OperatorKind>& kinds,
-                 const std::vector<SavedTensor>& saved, std::int32_t attention_kind = 0) {
+                 const std::vector<SavedTensor>& saved, const RankVariant& variant = {}) {
   Chain chain;
   for (const OperatorKind kind : kinds) {
     Operator op;
     op.kind = kind;
-    op.kernels = operator_kernels(run, kind, attention_kind);
+    op.kernels = operator_kernels(run, kind, variant);
     if (!chain.empty()) {
-      op.input = transition_between(run, chain.back().kind, kind);
+      op.input = transition_between(run, chain.back().kind, kind, variant);
     }
     for (const Tensor& weight : operator_weights(run, kind)) {
       op.parameters = checked_add(op.parameters, local_elements(run, weight));
     }
     chain.push_back(std::move(op));
   }
-  add_saved(run, saved, chain);
+  add_saved(run, saved, variant.load, chain);
   return chain;
 }
 
@@ -84,7 +97,35 @@ Category tp_category(const RunSpec& run, const Communication& communication) {
                                                                              : Category::tp;
 }
 
-Transition transition_between(const RunSpec& run, OperatorKind producer, OperatorKind consumer) {
+Stream stream_of(const Communication& communication) {
+  if (on_cp(communication)) {
+    return Stream::cp;
+  }
+  const AxisSet experts = static_cast<AxisSet>(axis_set(Axis::ep) | axis_set(Axis::etp));
+  return (communication.group & experts) != 0 ? Stream::ep : Stream::tp;
+}
+
+StreamMask layer_streams(const RunSpec& run) {
+  return static_cast<StreamMask>(mask(Stream::tp) | (run.parallel.cp > 1 ? mask(Stream::cp) : 0) |
+                                 (run.model.moe ? mask(Stream::ep) : 0));
+}
+
+Category category_of(const RunSpec& run, const Communication& communication) {
+  switch (stream_of(communication)) {
+    case Stream::ep:
+      return Category::ep;
+    case Stream::cp:
+      return Category::cp;
+    default:
+      return tp_category(run, communication);
+  }
+}
+
+Transition transition_between(const RunSpec& run, OperatorKind producer, OperatorKind consumer,
+                              const RankVariant& variant) {
+  if (is_expert(producer) || is_expert(consumer)) {
+    return expert_transition(run, producer, consumer, variant.load);
+  }
   const std::string from{name(producer)};
   const std::string to{name(consumer)};
   const DerivedCommunication forward = forward_between(run.parallel, producer, consumer);
@@ -97,8 +138,8 @@ Transition transition_between(const RunSpec& run, OperatorKind producer, Operato
           communication_of(run, stored, bytes, to + " wgrad")};
 }
 
-Chain layer_chain(const RunSpec& run, std::int32_t attention_kind) {
-  return make_chain(run, layer_operators(run.model), layer_saved(run), attention_kind);
+Chain layer_chain(const RunSpec& run, LayerKind layer, const RankVariant& variant) {
+  return make_chain(run, layer_operators(run.model, layer), layer_saved(run, layer), variant);
 }
 
 Chain embedding_chain(const RunSpec& run) {

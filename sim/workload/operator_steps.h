@@ -32,14 +32,14 @@ using Chain = std::vector<Operator>;
 
 [[nodiscard]] Bytes saved_bytes(const Operator& op);
 
-// `attention_kind`: see workload/context.h.
-[[nodiscard]] Chain layer_chain(const RunSpec& run, std::int32_t attention_kind);
+[[nodiscard]] Chain layer_chain(const RunSpec& run, LayerKind layer = LayerKind::dense,
+                                const RankVariant& variant = {});
 [[nodiscard]] Chain embedding_chain(const RunSpec& run);
 // Tied embeddings on one stage share the embedding's table: the head then has no parameters.
 [[nodiscard]] Chain head_chain(const RunSpec& run);
 
 [[nodiscard]] Transition transition_between(const RunSpec& run, OperatorKind producer,
-                                            OperatorKind consumer);
+                                            OperatorKind consumer, const RankVariant& variant = {});
 
 // The activation between layers of one micro batch: b * s * h elements (s / cp of them under cp).
 [[nodiscard]] Bytes hidden_bytes(const RunSpec& run);
@@ -48,5 +48,11 @@ using Chain = std::vector<Operator>;
 [[nodiscard]] Category tp_category(const RunSpec& run, const Communication& communication);
 
 [[nodiscard]] std::int64_t chain_parameters(const Chain& chain);
+
+// The stream that a communication of a chain runs on: that of the axes of its group.
+[[nodiscard]] Stream stream_of(const Communication& communication);
+// Streams other than compute that a layer's operations run on.
+[[nodiscard]] StreamMask layer_streams(const RunSpec& run);
+[[nodiscard]] Category category_of(const RunSpec& run, const Communication& communication);
 
 }  // namespace shardsim

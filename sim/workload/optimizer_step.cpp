@@ -25,6 +25,9 @@ constexpr StreamMask kEverything = static_cast<StreamMask>((1U << kStreamCount) 
 std::int64_t partial_in(const RunSpec& run, const std::vector<OperatorKind>& kinds) {
   std::int64_t sum = 0;
   for (const OperatorKind kind : kinds) {
+    if (is_expert(kind)) {
+      continue;  // their tokens and slices are those of the experts' grid
+    }
     for (const Tensor& weight : operator_weights(run, kind)) {
       const Placement placed = placement_of(run, weight, Axis::tp);
       if (weight_gradient(run.parallel, Axis::tp, kind, placed) == kPartial) {
@@ -48,8 +51,8 @@ AxisSet norm_group(const RunSpec& run) {
 void reduce_gradients(const RunSpec& run, const ModelChains& chains,
                       const std::vector<Chunk>& chunks, PassBuilder& pass) {
   for (const Chunk& chunk : chunks) {
-    const std::int64_t parameters = chunk_parameters(chains, chunk);
-    if (parameters == 0) {
+    const LocalParameters parameters = chunk_parameters(chains, chunk);
+    if (parameters.total() == 0) {
       continue;
     }
     for (const Communication& sum : gradient_reduce(run, parameters)) {
@@ -129,12 +132,7 @@ void sum_mirrored(const RunSpec& run, const ModelChains& chains, const std::vect
   if (!chunks.back().mirrored) {
     return;
   }
-  std::int64_t parameters = 0;
-  for (const Chunk& chunk : chunks) {
-    parameters = checked_add(parameters, chunk_parameters(chains, chunk));
-  }
-  const std::int64_t shards = run.parallel.zero >= 1 ? run.parallel.zero_group : 1;
-  const std::int64_t held = (parameters + shards - 1) / shards;
+  const std::int64_t held = held_of(run, stage_parameters(chains, chunks), run.parallel.zero >= 1);
   const Communication sum{.primitive = Primitive::all_reduce,
                           .group = axis_set(Axis::pp),
                           .bytes = Bytes{checked_mul(held, element_bytes(run.training.grad_dtype))},
@@ -157,10 +155,29 @@ void sum_norm(const RunSpec& run, PassBuilder& pass) {
   pass.wait(pass.communicate(Stream::dp, Category::other, sum, {}, kEverything));
 }
 
-void update(const RunSpec& run, std::int64_t parameters, PassBuilder& pass) {
-  const std::int64_t held =
-      run.parallel.zero >= 1 ? (parameters + run.parallel.zero_group - 1) / run.parallel.zero_group
-                             : parameters;
+// Experts are cut over other axes than the rest; their share of the norm is summed apart where the
+// groups above do not cover it (Megatron: the expert model parallel group).
+void sum_expert_norm(const RunSpec& run, PassBuilder& pass) {
+  AxisSet group = 0;
+  for (const Axis axis : {Axis::etp, Axis::ep, Axis::pp}) {
+    if (axis_size(run.parallel, axis) > 1) {
+      group = static_cast<AxisSet>(group | axis_set(axis));
+    }
+  }
+  const bool cut = run.parallel.etp * run.parallel.ep > 1;
+  if (!run.model.moe || !cut || run.parallel.zero >= 1) {
+    return;
+  }
+  const Communication sum{.primitive = Primitive::all_reduce,
+                          .group = group,
+                          .bytes = Bytes{4},
+                          .dtype = Precision::fp32,
+                          .trigger = "expert gradient norm"};
+  pass.wait(pass.communicate(Stream::dp, Category::other, sum, {}, kEverything));
+}
+
+void update(const RunSpec& run, LocalParameters parameters, PassBuilder& pass) {
+  const std::int64_t held = held_of(run, parameters, run.parallel.zero >= 1);
   const bool fp32 = run.training.param_dtype == Precision::fp32;
   const std::int64_t adam = fp32 ? kAdamBytesPerFp32Parameter : kAdamBytesPerParameter;
   const std::int64_t sgd = fp32 ? kSgdBytesPerFp32Parameter : kSgdBytesPerParameter;
@@ -175,9 +192,9 @@ void gather_parameters(const RunSpec& run, const ModelChains& chains,
   for (const Chunk& chunk : chunks) {
     const Buckets buckets =
         fill_buckets(gradient_units(chains, chunk), bucket_limit(run, chunk.first));
-    for (std::size_t i = buckets.parameters.size(); i-- > 0;) {
-      if (buckets.parameters[i] > 0) {
-        pass.communicate(Stream::dp, Category::dp, parameter_gather(run, buckets.parameters[i]));
+    for (const std::size_t i : gather_order(buckets)) {
+      for (const Communication& gather : parameter_gather(run, buckets.buckets[i].local())) {
+        pass.communicate(Stream::dp, Category::dp, gather);
       }
     }
   }
@@ -189,10 +206,14 @@ std::int64_t tp_partial_parameters(const RunSpec& run, const std::vector<Chunk>&
   if (run.parallel.tp == 1) {
     return 0;
   }
-  const std::int64_t per_layer = partial_in(run, layer_operators(run.model));
+  const std::int64_t dense = partial_in(run, layer_operators(run.model));
+  const std::int64_t moe =
+      run.model.moe ? partial_in(run, layer_operators(run.model, LayerKind::moe)) : 0;
   std::int64_t sum = 0;
   for (const Chunk& chunk : chunks) {
-    sum += checked_mul(per_layer, chunk.layers);
+    for (const LayerKind kind : chunk.kinds) {
+      sum = checked_add(sum, kind == LayerKind::moe ? moe : dense);
+    }
     sum += chunk.first ? partial_in(run, embedding_operators(run.model)) : 0;
     sum += chunk.last ? partial_in(run, head_operators()) : 0;
   }
@@ -203,12 +224,9 @@ PassTemplate step_end_pass(const RunSpec& run, const ModelChains& chains,
                            const std::vector<Chunk>& chunks, ProgramTables& tables) {
   PassBuilder pass(tables, fmt::format("step end of stage {}", chunks.front().stage),
                    PassKind::step_end);
-  std::int64_t parameters = 0;
-  for (const Chunk& chunk : chunks) {
-    parameters = checked_add(parameters, chunk_parameters(chains, chunk));
-  }
+  const LocalParameters parameters = stage_parameters(chains, chunks);
   pass.host(Stream::compute, "begin", 0, static_cast<StreamMask>(kEverything & ~mask(Stream::dp)));
-  if (data_ranks(run) > 1 && !reduces_beside_backward(run)) {
+  if (!reduces_beside_backward(run)) {
     reduce_gradients(run, chains, chunks, pass);
   }
   sum_replicated(run, chunks, pass);
@@ -216,6 +234,7 @@ PassTemplate step_end_pass(const RunSpec& run, const ModelChains& chains,
   sum_tied_embeddings(run, chunks, pass);
   sum_mirrored(run, chains, chunks, pass);
   sum_norm(run, pass);
+  sum_expert_norm(run, pass);
   pass.host(Stream::compute, "gradients done", 0, kEverything);
   update(run, parameters, pass);
   if (gathers_parameters(run) && !gathers_beside_forward(run)) {

@@ -54,15 +54,15 @@ ChainCosts costs_of_chain(const RunSpec& run, const Chain& chain) {
 }
 
 PassCosts costs_of_chunk(const RunSpec& run, const ModelChains& chains, const Chunk& chunk) {
-  const ChainCosts layer = costs_of_chain(run, chains.layer);
-  double recomputed = 0;  // layers
+  PassCosts costs{.forward = 0, .backward = 0, .weight = 0};
   for (const LayerGroup& group : layer_groups(run.training, chunk.layers)) {
-    recomputed += group.checkpointed ? group.count : 0;
+    for (std::int32_t layer = group.first; layer < group.first + group.count; ++layer) {
+      const ChainCosts here = costs_of_chain(run, chain_of_layer(chains, chunk, layer));
+      costs.forward += here.forward;
+      costs.backward += here.backward + (group.checkpointed ? here.forward : 0);
+      costs.weight += here.weight;
+    }
   }
-  const auto layers = static_cast<double>(chunk.layers);
-  PassCosts costs{.forward = layers * layer.forward,
-                  .backward = layers * layer.backward + recomputed * layer.forward,
-                  .weight = layers * layer.weight};
   const auto add = [&](const Chain& chain) {
     const ChainCosts ends = costs_of_chain(run, chain);
     costs.forward += ends.forward;
@@ -89,7 +89,7 @@ double message_cost(const RunSpec& run) {
 // What W needs of an activation after B. More than one (recomputed layers keep little from F to B)
 // counts as one: the limits of searched schedules are in activations of a pass.
 double weight_share(const RunSpec& run, const ModelChains& chains) {
-  const ChainCosts layer = costs_of_chain(run, chains.layer);
+  const ChainCosts layer = costs_of_chain(run, chains.moe.empty() ? chains.dense : chains.moe);
   if (run.training.recompute == Recompute::full || layer.saved <= 0) {
     return 1;
   }

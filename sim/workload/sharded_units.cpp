@@ -13,10 +13,10 @@ const std::string kUnreduced = "gradients to be reduced";
 
 }  // namespace
 
-ShardedUnits::ShardedUnits(const RunSpec& run, std::vector<std::int64_t> parameters,
+ShardedUnits::ShardedUnits(const RunSpec& run, std::vector<LocalParameters> parameters,
                            std::vector<UnitSegment> segments, PassSync sync)
     : run_(run), segments_(std::move(segments)), sync_(sync) {
-  for (const std::int64_t held : parameters) {
+  for (const LocalParameters& held : parameters) {
     units_.push_back({.parameters = held});
   }
   for (std::size_t i = 0; i < segments_.size(); ++i) {
@@ -31,14 +31,15 @@ ShardedUnits::ShardedUnits(const RunSpec& run, std::vector<std::int64_t> paramet
 }
 
 bool ShardedUnits::wants_gather(const Unit& unit) const {
-  return sync_.gathers && unit.gather < 0 && unit.parameters > 0;
+  return sync_.gathers && unit.gather < 0 && gathered_weights(run_, unit.parameters) > Bytes{0};
 }
 
 void ShardedUnits::gather(Unit& unit, const std::vector<std::int32_t>& deps, StreamMask join,
                           PassBuilder& pass) {
-  const Communication communication = parameter_gather(run_, unit.parameters);
-  unit.gather = pass.communicate_freely(Stream::dp, Category::dp, communication, deps, join);
-  pass.take(communication.bytes, unit.gather, kGathered);
+  for (const Communication& communication : parameter_gather(run_, unit.parameters)) {
+    unit.gather = pass.communicate_freely(Stream::dp, Category::dp, communication, deps, join);
+    pass.take(communication.bytes, unit.gather, kGathered);
+  }
 }
 
 void ShardedUnits::begin(PassBuilder& pass) {
@@ -97,7 +98,7 @@ void ShardedUnits::enter(PassBuilder& pass) {
   for (const std::int32_t index : segments_[next_].units) {
     Unit& unit = at(units_, index);
     if (!unit.has_gradients) {
-      pass.take(gradient_reduce(run_, unit.parameters).front().bytes, pass.next_op(), kUnreduced);
+      pass.take(whole_gradients(run_, unit.parameters), pass.next_op(), kUnreduced);
       unit.has_gradients = true;
     }
   }
@@ -108,8 +109,11 @@ void ShardedUnits::reduce(const Unit& unit, PassBuilder& pass) {
   for (const Communication& sum : gradient_reduce(run_, unit.parameters)) {
     op = pass.communicate_freely(Stream::dp, Category::dp, sum, {pass.last_compute()});
   }
+  if (op < 0) {
+    return;  // no other rank has any of it
+  }
   if (unit.has_gradients) {
-    pass.give(gradient_reduce(run_, unit.parameters).front().bytes, op, kUnreduced);
+    pass.give(whole_gradients(run_, unit.parameters), op, kUnreduced);
   }
   if (!run_.training.overlap.grad_reduce) {
     pass.wait(op);
@@ -123,11 +127,11 @@ void ShardedUnits::leave(PassBuilder& pass) {
   const UnitSegment& segment = at(segments_, next_);
   for (const std::int32_t index : segment.units) {
     const Unit& unit = at(units_, index);
-    if (unit.parameters == 0) {
+    if (unit.parameters.total() == 0) {
       continue;
     }
     if (sync_.releases && unit.last_use == next_) {
-      pass.give(parameter_gather(run_, unit.parameters).bytes, pass.last_compute(), kGathered);
+      pass.give(gathered_weights(run_, unit.parameters), pass.last_compute(), kGathered);
     }
     if (sync_.reduces && segment.gradients && unit.last_gradients == next_) {
       reduce(unit, pass);

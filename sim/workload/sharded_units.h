@@ -33,7 +33,7 @@ struct UnitSegment {
 class ShardedUnits {
  public:
   // `parameters` of each unit, local to the rank. With nothing to do, all calls do nothing.
-  ShardedUnits(const RunSpec& run, std::vector<std::int64_t> parameters,
+  ShardedUnits(const RunSpec& run, std::vector<LocalParameters> parameters,
                std::vector<UnitSegment> segments, PassSync sync);
 
   void begin(PassBuilder& pass);  // before the pass's own begin: what its first segment needs
@@ -42,7 +42,7 @@ class ShardedUnits {
 
  private:
   struct Unit {
-    std::int64_t parameters = 0;
+    LocalParameters parameters{};
     std::int32_t gather = -1;  // operation, -1 = not gathered in this pass
     bool waited = false;
     bool has_gradients = false;

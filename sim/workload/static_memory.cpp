@@ -7,12 +7,9 @@
 
 namespace shardsim {
 
-StaticMemory static_memory(const RunSpec& run, std::int64_t parameters) {
+StaticMemory static_memory(const RunSpec& run, LocalParameters parameters) {
   const TrainingSpec& training = run.training;
-  const auto held = [&](bool sharded) {
-    const std::int64_t shards = sharded ? run.parallel.zero_group : 1;
-    return (parameters + shards - 1) / shards;
-  };
+  const auto held = [&](bool sharded) { return held_of(run, parameters, sharded); };
   const std::int64_t weight = element_bytes(training.param_dtype);
   const std::int64_t gradient = shards_weights(run)
                                     ? std::max(weight, element_bytes(training.grad_dtype))

@@ -12,11 +12,12 @@
 
 #include <cstdint>
 
+#include "workload/gradient_sync.h"
 #include "workload/program.h"
 
 namespace shardsim {
 
 // `parameters` are local, vocabulary padding included.
-[[nodiscard]] StaticMemory static_memory(const RunSpec& run, std::int64_t parameters);
+[[nodiscard]] StaticMemory static_memory(const RunSpec& run, LocalParameters parameters);
 
 }  // namespace shardsim

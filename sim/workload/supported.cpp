@@ -27,16 +27,7 @@ class Refusals {
 };
 
 void refuse_model(const RunSpec& run, Refusals& refuse) {
-  refuse.when(run.model.moe.has_value(), "/model/moe", "a mixture of experts", "use a dense model");
-  refuse.when(run.model.mla.has_value(), "/model/mla", "multi-head latent attention",
-              "use a model without mla");
   refuse.when(run.model.mtp_layers > 0, "/model/mtp_layers", "multi-token prediction", "use 0");
-}
-
-void refuse_parallel(const RunSpec& run, Refusals& refuse) {
-  const ParallelSpec& p = run.parallel;
-  refuse.when(p.ep > 1, "/parallel/ep", "expert parallelism", "use 1");
-  refuse.when(p.etp > 1 && run.model.moe, "/parallel/etp", "expert tensor parallelism", "use 1");
 }
 
 void refuse_training(const RunSpec& run, Refusals& refuse) {
@@ -69,7 +60,6 @@ void refuse_training(const RunSpec& run, Refusals& refuse) {
 std::vector<Problem> unsupported(const RunSpec& run) {
   Refusals refuse(run);
   refuse_model(run, refuse);
-  refuse_parallel(run, refuse);
   refuse_training(run, refuse);
   return refuse.take();
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -66,8 +67,8 @@ inline ClusterSpec random_cluster() {
   return cluster;
 }
 
-inline std::array<Axis, kAxisCount> random_order() {
-  std::array<Axis, kAxisCount> order{Axis::tp, Axis::cp, Axis::ep, Axis::dp, Axis::pp};
+inline std::array<Axis, kOrderAxes> random_order() {
+  std::array<Axis, kOrderAxes> order{Axis::tp, Axis::cp, Axis::ep, Axis::dp, Axis::pp};
   for (std::size_t i = order.size() - 1; i > 0; --i) {
     std::swap(order[i], order[*rc::gen::inRange<std::size_t>(0, i + 1)]);
   }
@@ -118,7 +119,48 @@ inline void vary_context(RunSpec& run) {
   run.training.overlap.cp = *rc::gen::arbitrary<bool>();
 }
 
-// A dense transformer job of at most 128 GPUs with everything that overlaps and contends.
+// Grids of experts that the job's ranks and order allow. Without sp tokens are repeated over tp,
+// and experts must be cut as they are.
+inline std::vector<std::pair<std::int64_t, std::int64_t>> expert_grids(ParallelSpec parallel) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> grids;
+  const std::int64_t ranks = parallel.tp * parallel.cp * parallel.dp;
+  const bool repeated = parallel.tp > 1 && !parallel.sp;
+  for (const std::int64_t etp : {std::int64_t{1}, parallel.tp}) {
+    for (const std::int64_t ep : {1, 2, 4, 8}) {
+      parallel.etp = etp;
+      parallel.ep = ep;
+      const bool cut_alike = etp == parallel.tp && ep == 1;
+      if (ranks % (etp * ep) == 0 && (!repeated || cut_alike) && grids_agree(parallel)) {
+        grids.emplace_back(etp, ep);
+      }
+    }
+  }
+  return grids;
+}
+
+// Experts for a job's layers: hot ranks, leading dense layers, shared experts, capacity included.
+inline void add_experts(RunSpec& run) {
+  MoeSpec& moe = run.model.moe.emplace();
+  moe.experts = 8;
+  moe.top_k = pick(std::vector<std::int64_t>{1, 2});
+  moe.expert_ffn = 512;
+  moe.shared_ffn = pick(std::vector<std::int64_t>{0, 512});
+  moe.first_dense = pick(std::vector<std::int64_t>{0, 1});
+  moe.every = pick(std::vector<std::int64_t>{1, 2});
+  moe.dispatch_dtype = pick(std::vector{Precision::bf16, Precision::fp8});
+  run.model.bias = Bias::none;
+  std::tie(run.parallel.etp, run.parallel.ep) = pick(expert_grids(run.parallel));
+  if (*rc::gen::arbitrary<bool>()) {
+    moe.capacity_factor = 1.25;
+  }
+  if (*rc::gen::arbitrary<bool>()) {
+    run.moe.tokens_per_expert = {9, 7, 5, 3, 8, 6, 4, 2};
+  } else if (run.parallel.ep > 1) {
+    run.moe.imbalance = pick(std::vector{1.0, 1.5, 2.0});
+  }
+}
+
+// A dense or MoE transformer job of at most 128 GPUs with everything that overlaps and contends.
 inline RunSpec random_run() {
   jobs::Layout layout;
   layout.tp = pick(std::vector{1, 2, 4});
@@ -136,6 +178,9 @@ inline RunSpec random_run() {
   run.cluster = random_cluster();
   run.nodes = (run.gpus + run.cluster.node.gpus - 1) / run.cluster.node.gpus;
   run.parallel.order = random_order();
+  if (*rc::gen::arbitrary<bool>()) {
+    add_experts(run);
+  }
   vary_training(run);
   choose_sharding(run);
   vary_context(run);

@@ -57,12 +57,15 @@ TEST_CASE("rank_grid: the neighbouring stage wraps around") {
 }
 
 TEST_CASE("rank_grid: every group partitions the ranks, in every order of axes") {
-  std::array<Axis, kAxisCount> order{Axis::tp, Axis::cp, Axis::ep, Axis::dp, Axis::pp};
+  std::array<Axis, kOrderAxes> order{Axis::tp, Axis::cp, Axis::ep, Axis::dp, Axis::pp};
   do {
     ParallelSpec parallel = layout(3, 2, 2, 4);
     parallel.order = order;
     const RankGrid grid(parallel);
     for (AxisSet axes = 0; axes < 32; ++axes) {
+      if ((axes & axis_set(Axis::ep)) != 0) {
+        continue;  // of the experts' grid
+      }
       std::set<Rank> seen;
       for (std::int32_t group = 0; group < grid.group_count(axes); ++group) {
         const std::vector<Rank> members = grid.members(group, axes);

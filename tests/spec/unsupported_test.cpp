@@ -15,8 +15,6 @@ std::string refusal(const Overrides& overrides) {
 }  // namespace
 
 TEST_CASE("unsupported: features of runs") {
-  CHECK(refusal({"parallel.ep=8"}) ==
-        "--set:/parallel/ep: 8: expert parallelism is not available in this version; use 1");
   CHECK(refusal({"training.precision=fp8", "cluster.gpu.peak.fp8=600 TFLOP/s"}) ==
         "--set:/training/precision: \"fp8\": training in this number format is not available in "
         "this version; use \"bf16\", \"fp16\" or \"fp32\"");
@@ -26,9 +24,6 @@ TEST_CASE("unsupported: features of runs") {
   CHECK(refusal({"training.recompute=selective", "training.recompute_modules=[\"mlp\"]"}) ==
         "--set:/training/recompute_modules: [\"mlp\"]: selective recompute of other modules than "
         "core_attn is not available in this version; use [\"core_attn\"]");
-  CHECK(refusal({"moe.imbalance=1.5"}) ==
-        "--set:/moe/imbalance: 1.5: imbalance of experts is not available in this version; use "
-        "1.0");
   CHECK(refusal({"collectives.all_reduce={\"algorithm\": \"tree\", \"protocol\": \"ll\"}"}) ==
         "--set:/collectives/all_reduce/algorithm: \"tree\": this algorithm is not available in "
         "this version; use \"auto\", \"ring\" or \"hierarchical\"\n"
@@ -68,8 +63,6 @@ TEST_CASE("unsupported: the stack's training keys count too, unless the run over
 }
 
 TEST_CASE("unsupported: features of models, clusters and GPUs") {
-  CHECK(refusal({"model.moe={\"experts\": 8, \"top_k\": 2, \"expert_ffn\": 1024}"}) ==
-        "--set:/model/moe: mixture of experts is not available in this version; leave it out");
   CHECK(refusal({"model.mtp_layers=1"}) ==
         "--set:/model/mtp_layers: 1: multi-token prediction is not available in this version; use "
         "0");

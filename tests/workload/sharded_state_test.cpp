@@ -17,7 +17,7 @@ RunSpec with_zero(std::int64_t zero, std::int64_t dp) {
 }
 
 double state_gb(const RunSpec& run, std::int64_t parameters) {
-  const StaticMemory held = static_memory(run, parameters);
+  const StaticMemory held = static_memory(run, {.dense = parameters, .expert = 0});
   return static_cast<double>((held.weights + held.gradients + held.optimizer).value()) / 1e9;
 }
 

@@ -22,8 +22,9 @@ std::string dims_text(const std::vector<SizedDim>& dims) {
 
 std::vector<Axis> cutting_axes(const RunSpec& run) {
   std::vector<Axis> axes;
-  for (const Axis axis : {Axis::tp, Axis::cp, Axis::dp, Axis::pp, Axis::ep}) {
-    if (axis_size(run.parallel, axis) > 1) axes.push_back(axis);
+  for (const Axis axis : {Axis::tp, Axis::cp, Axis::dp, Axis::pp, Axis::ep, Axis::etp, Axis::edp}) {
+    const bool here = run.model.moe || (axis != Axis::etp && axis != Axis::edp);
+    if (here && axis_size(run.parallel, axis) > 1) axes.push_back(axis);
   }
   return axes;
 }

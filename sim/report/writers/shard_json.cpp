@@ -15,7 +15,9 @@ namespace shardsim {
 
 namespace {
 
-constexpr std::array<Axis, kAxisCount> kAxes{Axis::tp, Axis::cp, Axis::dp, Axis::pp, Axis::ep};
+// etp and edp, of experts only, where they cut something.
+constexpr std::array<Axis, 5> kAxes{Axis::tp, Axis::cp, Axis::dp, Axis::pp, Axis::ep};
+constexpr std::array<Axis, 2> kExpertAxes{Axis::etp, Axis::edp};
 
 Json sizes_json(const std::vector<SizedDim>& dims) {
   Json out = Json::array();
@@ -36,6 +38,8 @@ Json tensors_json(const std::vector<ShardTensor>& rows) {
     row["cut"] = Json::object();
     for (const Axis axis : kAxes)
       row["cut"][std::string(name(axis))] = or_null(at(tensor.cut, axis));
+    for (const Axis axis : kExpertAxes)
+      if (!at(tensor.cut, axis).empty()) row["cut"][std::string(name(axis))] = at(tensor.cut, axis);
     row["copies"] = tensor.copies;
     row["bytes"] = tensor.bytes.value();
     out.push_back(std::move(row));

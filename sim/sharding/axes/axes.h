@@ -13,7 +13,7 @@
 namespace shardsim {
 
 struct ShardingAxis {
-  std::string name;  // as in the run file: "tp", "sp", "cp", "dp", "pp"
+  std::string name;  // as in the run file: "tp", "sp", "ep", ...
   std::string help;
   Axis grid;  // the axis of the rank grid it runs along: sp shares tp's
   bool (*active)(const ParallelSpec& parallel);
@@ -29,5 +29,8 @@ struct ShardingAxis {
 [[nodiscard]] ShardingAxis context_parallel();
 [[nodiscard]] ShardingAxis data_parallel();
 [[nodiscard]] ShardingAxis pipeline_parallel();
+[[nodiscard]] ShardingAxis expert_parallel();
+[[nodiscard]] ShardingAxis expert_tensor_parallel();
+[[nodiscard]] ShardingAxis expert_data_parallel();
 
 }  // namespace shardsim

@@ -7,7 +7,10 @@ namespace shardsim {
 ShardingAxis data_parallel() {
   return {"dp", "cuts b; gradients are summed over it", Axis::dp,
           [](const ParallelSpec& parallel) { return parallel.dp > 1; },
-          [](OperatorKind, const ParallelSpec&) -> std::optional<AxisRow> {
+          [](OperatorKind kind, const ParallelSpec&) -> std::optional<AxisRow> {
+            if (is_expert(kind)) {
+              return std::nullopt;  // of the experts' grid: edp
+            }
             return AxisRow{shard(Dim::batch), kReplicate, shard(Dim::batch)};
           }};
 }

@@ -11,6 +11,11 @@ std::optional<AxisRow> row(OperatorKind kind, const ParallelSpec& /*parallel*/) 
     case dropout:
     case norm:
     case residual:
+    case mla_down:
+    case mla_norm:
+    case router:
+    case permute:
+    case unpermute:
       return AxisRow{shard(Dim::sequence), kReplicate, shard(Dim::sequence)};
     default:
       // The learned position table is added to the whole sequence (megatron/core

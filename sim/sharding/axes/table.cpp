@@ -4,8 +4,8 @@ namespace shardsim {
 
 const std::vector<ShardingAxis>& sharding_axes() {
   static const std::vector<ShardingAxis> kTable{
-      tensor_parallel(), sequence_parallel(), context_parallel(),
-      data_parallel(),   pipeline_parallel(),
+      tensor_parallel(),   sequence_parallel(),      context_parallel(), data_parallel(),
+      pipeline_parallel(), expert_tensor_parallel(), expert_parallel(),  expert_data_parallel(),
   };
   return kTable;
 }

@@ -39,6 +39,7 @@ std::optional<AxisRow> row(OperatorKind kind, const ParallelSpec& parallel) {
     case embedding:
       return embedding_row(parallel.vocab_cut);
     case qkv:
+    case mla_up:
       return AxisRow{kReplicate, shard(Dim::head), shard(Dim::head)};
     case qk_norm:
     case rope:
@@ -47,10 +48,13 @@ std::optional<AxisRow> row(OperatorKind kind, const ParallelSpec& parallel) {
     case attention_out:
       return AxisRow{shard(Dim::head), shard(Dim::head), kPartial};
     case up:
+    case shared_up:
       return AxisRow{kReplicate, shard(Dim::ffn), shard(Dim::ffn)};
     case activation:
+    case shared_activation:
       return AxisRow{shard(Dim::ffn), kReplicate, shard(Dim::ffn)};
     case down:
+    case shared_down:
       return AxisRow{shard(Dim::ffn), shard(Dim::ffn), kPartial};
     case head:
       return head_row(parallel.vocab_cut);
@@ -62,7 +66,18 @@ std::optional<AxisRow> row(OperatorKind kind, const ParallelSpec& parallel) {
     case dropout:
     case norm:
     case residual:
+    case mla_down:
+    case mla_norm:
+    case router:  // every rank of the group routes all tokens it holds
+    case permute:
+    case unpermute:
       return AxisRow{};
+    case expert_sort:
+    case expert_up:
+    case expert_activation:
+    case expert_down:
+    case expert_unsort:
+      break;  // of the experts' grid
   }
   return std::nullopt;
 }
