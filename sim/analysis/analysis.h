@@ -55,7 +55,7 @@ struct PathSegment {  // one piece of the critical path; segments abut, from 0 t
   std::int32_t chunk = 0;   // of the stage
   std::int32_t layer = -1;  // within the chunk, -1 = none
   std::int32_t label = 0;   // Trace::labels
-  std::string link;         // that bounds a flow alone, "" otherwise
+  std::int32_t link = -1;   // Trace::links: bounds a flow alone, -1 = none
 };
 
 struct CriticalPath {

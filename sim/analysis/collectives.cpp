@@ -6,6 +6,7 @@
 #include "analysis/parts.h"
 #include "base/errors.h"
 #include "base/ids.h"
+#include "base/rounding.h"
 
 namespace shardsim {
 namespace {
@@ -71,9 +72,9 @@ std::int32_t link_of_most_time(const CollectiveSum& sum) {
   std::int32_t best = -1;
   double most = -1;
   for (const auto& [link, time] : sum.time_of_link) {
-    if (time > most) {
+    if (without_rounding(time) > most) {
       best = link;
-      most = time;
+      most = without_rounding(time);
     }
   }
   return best;
@@ -134,7 +135,7 @@ std::vector<CollectiveUse> collective_rows(const Trace& trace, const CollectiveS
     rows.push_back(row);
   }
   std::stable_sort(rows.begin(), rows.end(), [](const CollectiveUse& a, const CollectiveUse& b) {
-    return a.time_s > b.time_s;
+    return without_rounding(a.time_s) > without_rounding(b.time_s);
   });
   return rows;
 }

@@ -49,9 +49,7 @@ PathSegment make_segment(const TraceIndex& index, const Place& place, double sta
   segment.label = what.label;
   if (what.is_flow) {
     segment.contention_s = end - std::clamp(index.alone_end_s(place.rank, place.op), start, end);
-    const std::int32_t link =
-        at(index.trace->lanes, index.lane_of(place.rank, place.op)).bound_link;
-    segment.link = link >= 0 ? at(index.trace->links, link).name : "";
+    segment.link = at(index.trace->lanes, index.lane_of(place.rank, place.op)).bound_link;
   }
   return segment;
 }
@@ -157,8 +155,7 @@ class PathWalk {
     const TraceOp& what = inside.static_op(segment.rank_class, segment.op);
     if (what.is_flow) {
       const std::int32_t lane = at(at(index_.trace->ranks, where.rank).slot_lanes, what.slot);
-      const std::int32_t link = at(index_.trace->lanes, lane).bound_link;
-      segment.link = link >= 0 ? at(index_.trace->links, link).name : "";
+      segment.link = at(index_.trace->lanes, lane).bound_link;
     }
     segment.start_s = start;
     segment.end_s = end;

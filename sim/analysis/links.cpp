@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "analysis/analysis.h"
+#include "base/rounding.h"
 
 namespace shardsim {
 
@@ -14,7 +15,7 @@ std::vector<LinkUtilisation> link_utilisation(const Trace& trace) {
   }
   std::stable_sort(result.begin(), result.end(),
                    [](const LinkUtilisation& a, const LinkUtilisation& b) {
-                     return a.utilisation > b.utilisation;
+                     return without_rounding(a.utilisation) > without_rounding(b.utilisation);
                    });
   return result;
 }

@@ -14,7 +14,7 @@ namespace shardsim {
 
 struct SimulationArguments {
   std::string fold = "auto";
-  std::string coalesce = "off";
+  std::string coalesce = "auto";
   bool check = false;
   [[nodiscard]] SimulateOptions options() const {
     return {.fold = fold == "off" ? FoldMode::off : FoldMode::automatic,

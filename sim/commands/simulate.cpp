@@ -50,13 +50,14 @@ Prepared prepare(const RunSpec& run, const SimulateOptions& options) {
 
 RunReport report_on(const Prepared& prepared, const Trace& trace, const SimulateOptions& options) {
   if (options.check) check_trace(trace);
-  const Analysis analysis = analyze(trace, prepared.program, prepared.run);
+  Analysis analysis = analyze(trace, prepared.program, prepared.run);
   std::vector<NodeId> node_of_rank;
   node_of_rank.reserve(prepared.nodes.gpu_of_rank.size());
   for (GpuId gpu : prepared.nodes.gpu_of_rank) {
     node_of_rank.push_back(prepared.fabric.node_of(gpu));
   }
-  RunReport report = make_run_report(prepared.run, prepared.program, analysis, trace, node_of_rank);
+  RunReport report =
+      make_run_report(prepared.run, prepared.program, std::move(analysis), trace, node_of_rank);
   const std::vector<std::string> kernels = kernel_time_assumptions(
       prepared.program.kernels, prepared.run.cluster.gpu, prepared.run.stack);
   report.assumptions.insert(report.assumptions.begin(), kernels.begin(), kernels.end());

@@ -3,24 +3,13 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "base/errors.h"
+#include "fold/chain_cuts.h"
 
 namespace shardsim {
 namespace {
-
-struct Need {                // something that an operation or a chain has to wait for
-  std::int32_t op = -1;      // of the template, or
-  std::int32_t stream = -1;  // what a stream held before the pass
-  bool is_data = false;
-  std::int32_t chain = -1;
-  double offset = 0;  // its end, from the start of `chain`
-};
-
-struct Exit {
-  double offset = 0;
-  std::int32_t op = -1;
-};
 
 // An operation of the coalesced template before it is numbered.
 struct Item {
@@ -31,29 +20,18 @@ struct Item {
   std::int32_t first_compute = -1;  // of what it covers of the compute stream, -1 = nothing
 };
 
-struct Stretch {            // of the compute stream that a chain covers
-  std::int32_t first = -1;  // operations; -1 = none
-  std::int32_t last = -1;
-  double start_s = 0;
-  double end_s = 0;
-};
-
 class PartWriter {
  public:
   PartWriter(const Domain& domain, std::int32_t rank, const LoweredTemplate& from,
-             const Waits& waits, const Placement& placement,
-             const std::vector<std::uint8_t>& merged)
+             const Placement& placement, ChainCuts cuts)
       : domain_(domain),
         rank_(rank),
         from_(from),
-        waits_(waits),
         placement_(placement),
         places_(at(placement.places, rank)),
-        merged_(merged) {}
+        cuts_(std::move(cuts)) {}
 
   std::optional<CoalescedTemplate> run() {
-    find_chains();
-    find_exits();
     add_items();
     mark_streams();
     std::stable_sort(order_.begin(), order_.end(), [this](std::int32_t a, std::int32_t b) {
@@ -66,166 +44,13 @@ class PartWriter {
   }
 
  private:
-  [[nodiscard]] bool is_part(std::int32_t op) const {
-    const OpPlace& place = at(places_, op);
-    return !place.is_free && at(merged_, place.chain) != 0;
-  }
-
-  // ---- what must be waited for
-
-  [[nodiscard]] std::vector<Need> needs_of(std::int32_t op) const {
-    std::vector<Need> needs;
-    for (std::int32_t w = at(waits_.first, op); w < at(waits_.first, op + 1); ++w) {
-      const std::int32_t other = at(waits_.ops, w);
-      const OpPlace& place = at(places_, other);
-      needs.push_back({.op = other,
-                       .is_data = at(waits_.is_data, w) != 0,
-                       .chain = place.chain,
-                       .offset = place.end_s});
-    }
-    for (std::int32_t s = 0; at(waits_.entry, op) >> s != 0; ++s) {
-      if ((at(waits_.entry, op) >> s & 1) != 0) {
-        needs.push_back({.stream = s, .chain = at(at(placement_.entry_chain, rank_), s)});
-      }
-    }
-    drop_implied(needs);
-    return needs;
-  }
-
-  // Of ends in one chain the latest counts, among equal ones data before order, then the lower
-  // operation; of older chains what may still run when the newer one's end has come.
-  void drop_implied(std::vector<Need>& needs) const {
-    const auto implied = [&](const Need& need, const Need& by) {
-      if (need.chain != by.chain) {
-        return placement_.ended_by(need.chain, need.offset, by.chain, by.offset);
-      }
-      if (need.offset != by.offset) {
-        return need.offset < by.offset;
-      }
-      return need.is_data != by.is_data ? by.is_data : by.op < need.op;
-    };
-    std::vector<Need> kept;
-    for (const Need& need : needs) {
-      const bool drop = std::any_of(needs.begin(), needs.end(), [&](const Need& by) {
-        return &by != &need && implied(need, by);
-      });
-      if (!drop) {
-        kept.push_back(need);
-      }
-    }
-    needs = std::move(kept);
-  }
-
-  // ---- chains, their stretches of the compute stream, and where they are cut
-
-  void find_chains() {
-    ops_of_chain_.resize(placement_.chains.size());
-    stretches_.resize(placement_.chains.size());
-    for (std::int32_t i = 0; i < count(from_.ops); ++i) {
-      const bool compute = at(from_.ops, i).stream == Stream::compute;
-      last_on_stream_.try_emplace(at(from_.ops, i).stream, i).first->second = i;
-      if (!is_part(i)) {
-        continue;
-      }
-      const std::int32_t chain = at(places_, i).chain;
-      at(ops_of_chain_, chain).push_back(i);
-      if (compute) {
-        Stretch& stretch = at(stretches_, chain);
-        stretch.first = stretch.first < 0 ? i : stretch.first;
-        stretch.last = i;
-      }
-    }
-    for (std::int32_t chain = 0; chain < count(stretches_); ++chain) {
-      Stretch& stretch = at(stretches_, chain);
-      if (stretch.first >= 0) {
-        stretch.start_s = stretch_start(chain, stretch.first);
-        stretch.end_s = at(places_, stretch.last).end_s;
-      }
-    }
-  }
-
-  // 0 if the compute stream is surely idle when the chain starts, else the first operation's start.
-  [[nodiscard]] double stretch_start(std::int32_t chain, std::int32_t first) const {
-    if (at(places_, first).start_s == 0) {
-      return 0;
-    }
-    const std::int32_t before = previous_compute(first);
-    const std::int32_t older = before >= 0
-                                   ? at(places_, before).chain
-                                   : at(at(placement_.entry_chain, rank_), int(Stream::compute));
-    const double offset = before >= 0 ? at(places_, before).end_s : 0;
-    return placement_.ended_by(older, offset, chain, 0) ? 0 : at(places_, first).start_s;
-  }
-
-  [[nodiscard]] std::int32_t previous_compute(std::int32_t op) const {
-    while (--op >= 0 && at(from_.ops, op).stream != Stream::compute) {
-    }
-    return op;
-  }
-
-  void add_exit(std::int32_t op) {
-    exits_[at(places_, op).chain].push_back({at(places_, op).end_s, op});
-  }
-
-  void add_exits(const std::vector<Need>& needs) {
-    for (const Need& need : needs) {
-      if (need.op >= 0 && is_part(need.op)) {
-        add_exit(need.op);
-      }
-    }
-  }
-
-  void find_exits() {
-    for (std::int32_t i = 0; i < count(from_.ops); ++i) {
-      const ChainStart& start = at(placement_.chains, at(places_, i).chain);
-      const bool starts = start.rank == rank_ && start.op == i && !at(places_, i).is_free;
-      if (!is_part(i) || starts) {
-        needs_[i] = needs_of(i);
-        add_exits(needs_[i]);
-      }
-    }
-    for (std::int32_t chain = 0; chain < count(stretches_); ++chain) {
-      const Stretch& stretch = at(stretches_, chain);
-      if (stretch.first < 0) {
-        continue;
-      }
-      add_exit(stretch.last);
-      if (stretch.start_s > 0) {
-        for (const Need& need : needs_of(stretch.first)) {
-          SHARDSIM_CHECK(need.op >= 0 && need.chain == chain, "a chain waits for something else");
-          add_exit(need.op);
-        }
-      }
-    }
-    for (const auto& [stream, op] : last_on_stream_) {
-      if (is_part(op) && !stands_with_compute(stream, op)) {
-        add_exit(op);
-      }
-    }
-  }
-
-  // What waits for the last operation of a safe stream waits for the compute stream as well, so its
-  // end need not be told if that of the compute stream is later.
-  [[nodiscard]] bool stands_with_compute(Stream stream, std::int32_t op) const {
-    if ((at(domain_.classes, rank_).safe_streams & mask(stream)) == 0) {
-      return false;
-    }
-    const auto compute = last_on_stream_.find(Stream::compute);
-    if (compute == last_on_stream_.end() || !is_part(compute->second)) {
-      return false;
-    }
-    const OpPlace& mine = at(places_, op);
-    const OpPlace& last = at(places_, compute->second);
-    return mine.chain == last.chain
-               ? mine.end_s <= last.end_s
-               : placement_.ended_by(mine.chain, mine.end_s, last.chain, last.end_s);
-  }
+  [[nodiscard]] bool is_part(std::int32_t op) const { return at(cuts_.is_part, op) != 0; }
 
   // ---- items
 
   void add_items() {
-    for (std::int32_t chain = 0; chain < count(ops_of_chain_); ++chain) {
-      if (!at(ops_of_chain_, chain).empty()) {
+    for (std::int32_t chain = 0; chain < count(cuts_.ops_of_chain); ++chain) {
+      if (!at(cuts_.ops_of_chain, chain).empty()) {
         add_chain(chain);
       }
     }
@@ -237,7 +62,7 @@ class PartWriter {
   }
 
   void add_single(std::int32_t i) {
-    Item item{.place = i, .op = at(from_.ops, i), .needs = needs_[i]};
+    Item item{.place = i, .op = at(from_.ops, i), .needs = cuts_.needs[i]};
     if (!item.op.is_flow) {
       item.op.duration = Seconds{timer_seconds(item.op, at(domain_.classes, rank_).speed)};
     }
@@ -252,29 +77,10 @@ class PartWriter {
     return count(items_) - 1;
   }
 
-  // Exits by rising offset, one of each; the last compute operation before others, then the lower.
-  [[nodiscard]] std::vector<Exit> sorted_exits(std::int32_t chain) {
-    std::vector<Exit>& exits = exits_[chain];
-    const std::int32_t last = at(stretches_, chain).last;
-    std::sort(exits.begin(), exits.end(), [last](const Exit& a, const Exit& b) {
-      if (a.offset != b.offset) {
-        return a.offset < b.offset;
-      }
-      return (a.op == last) != (b.op == last) ? a.op == last : a.op < b.op;
-    });
-    std::vector<Exit> unique;
-    for (const Exit& exit : exits) {
-      if (unique.empty() || unique.back().offset != exit.offset) {
-        unique.push_back(exit);
-      }
-    }
-    return unique;
-  }
-
   [[nodiscard]] std::vector<Need> needs_of_chain(std::int32_t chain) {
     const ChainStart& start = at(placement_.chains, chain);
     if (start.rank == rank_ && !at(places_, start.op).is_free) {
-      return needs_[start.op];
+      return cuts_.needs[start.op];
     }
     // It begins at the end of a flow that all of its classes meet at, with the same operation.
     SHARDSIM_CHECK(at(places_, start.op).is_free && at(places_, start.op).chain == chain,
@@ -283,8 +89,8 @@ class PartWriter {
   }
 
   void add_chain(std::int32_t chain) {
-    const std::vector<Exit> exits = sorted_exits(chain);
-    const Stretch& stretch = at(stretches_, chain);
+    const std::vector<Exit>& exits = at(cuts_.exits, chain);
+    const Stretch& stretch = at(cuts_.stretches, chain);
     // An item must come before whatever waits for it or for a later part.
     std::vector<std::int32_t> latest(exits.size());
     std::int32_t lowest = std::numeric_limits<std::int32_t>::max();
@@ -330,7 +136,7 @@ class PartWriter {
   }
 
   [[nodiscard]] std::int32_t body_index(std::int32_t chain, std::int32_t op) const {
-    const std::vector<std::int32_t>& ops = at(ops_of_chain_, chain);
+    const std::vector<std::int32_t>& ops = at(cuts_.ops_of_chain, chain);
     return static_cast<std::int32_t>(std::lower_bound(ops.begin(), ops.end(), op) - ops.begin());
   }
 
@@ -342,12 +148,13 @@ class PartWriter {
   }
 
   void mark_streams() {
-    for (const auto& [stream, op] : last_on_stream_) {
+    for (const auto& [stream, op] : cuts_.last_on_stream) {
       if (!is_part(op) || stream == Stream::compute) {
         continue;
       }
+      const bool with_compute = (cuts_.with_compute & mask(stream)) != 0;
       const std::int32_t stands =
-          item_of(stands_with_compute(stream, op) ? last_on_stream_.at(Stream::compute) : op);
+          item_of(with_compute ? cuts_.last_on_stream.at(Stream::compute) : op);
       StreamMask& streams = at(items_, stands).op.stands_on;
       streams = static_cast<StreamMask>(streams | mask(stream));
     }
@@ -407,15 +214,9 @@ class PartWriter {
   const Domain& domain_;
   std::int32_t rank_;
   const LoweredTemplate& from_;
-  const Waits& waits_;
   const Placement& placement_;
   const std::vector<OpPlace>& places_;
-  const std::vector<std::uint8_t>& merged_;
-  std::vector<std::vector<std::int32_t>> ops_of_chain_;
-  std::vector<Stretch> stretches_;
-  std::map<Stream, std::int32_t> last_on_stream_;
-  std::map<std::int32_t, std::vector<Need>> needs_;  // of single operations and starts of chains
-  std::map<std::int32_t, std::vector<Exit>> exits_;
+  ChainCuts cuts_;
   std::vector<Item> items_;
   std::vector<std::int32_t> order_;
   std::map<std::int32_t, std::int32_t> item_of_op_;
@@ -429,7 +230,9 @@ std::optional<CoalescedTemplate> write_parts(const Domain& domain, std::int32_t 
                                              const LoweredTemplate& from, const Waits& waits,
                                              const Placement& placement,
                                              const std::vector<std::uint8_t>& merged) {
-  return PartWriter(domain, rank, from, waits, placement, merged).run();
+  return PartWriter(domain, rank, from, placement,
+                    find_cuts(domain, rank, from, waits, placement, merged))
+      .run();
 }
 
 std::vector<std::uint8_t> merged_chains(const Placement& placement) {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "base/errors.h"
 #include "fold/chain_parts.h"
+#include "fold/domains.h"
 #include "fold/lockstep.h"
 #include "fold/private_lanes.h"
 
@@ -43,7 +43,10 @@ StreamMask safe_in(const LoweredTemplate& from, const Waits& waits) {
 
 class Coalescer {
  public:
-  explicit Coalescer(Folded folded) : folded_(std::move(folded)), paces_(lane_paces(folded_)) {
+  explicit Coalescer(Folded folded)
+      : folded_(std::move(folded)),
+        paces_(lane_paces(folded_)),
+        domains_(find_domains(folded_, paces_)) {
     old_templates_ = std::move(folded_.templates);
     old_programs_ = std::move(folded_.programs);
     folded_.templates.clear();
@@ -53,91 +56,26 @@ class Coalescer {
       waits_.push_back(make_waits(from));
       safe_of_template_.push_back(safe_in(from, waits_.back()));
     }
-    number_structures();
+    for (const LoweredProgram& program : old_programs_) {
+      auto safe = static_cast<StreamMask>(~0U);
+      for (const LoweredPass& pass : program.passes) {
+        safe = static_cast<StreamMask>(safe & at(safe_of_template_, pass.pass_template));
+      }
+      safe_of_program_.push_back(safe);
+    }
   }
 
   Folded run() {
-    find_domains();
-    for (const std::vector<std::int32_t>& classes : folded_.domains) {
+    for (const std::vector<std::int32_t>& classes : domains_.classes) {
       coalesce_domain(classes);
     }
+    folded_.domains = std::move(domains_.classes);
+    folded_.domain_of_class = std::move(domains_.domain_of_class);
     return std::move(folded_);
   }
 
  private:
   // ---- domains
-
-  // Programs of one structure run the same passes in the same order, on one stage.
-  void number_structures() {
-    std::map<Key, std::int32_t> known;
-    for (const LoweredProgram& program : old_programs_) {
-      Key key{static_cast<std::uint64_t>(program.stage)};
-      StreamMask safe = static_cast<StreamMask>(~0U);
-      for (const LoweredPass& pass : program.passes) {
-        key.push_back(static_cast<std::uint64_t>(at(old_templates_, pass.pass_template).source));
-        safe = static_cast<StreamMask>(safe & at(safe_of_template_, pass.pass_template));
-      }
-      structures_.push_back(known.try_emplace(std::move(key), count(known)).first->second);
-      safe_of_program_.push_back(safe);
-    }
-  }
-
-  // Whether the lane's flows can belong to chains: nothing contends them, and its members are
-  // classes of one structure that each use it once, in the same role.
-  [[nodiscard]] bool in_lockstep(std::int32_t index) const {
-    const LaneClass& lane = at(folded_.lanes, index);
-    if (!at(paces_, index).is_private || lane.member_count == 0) {
-      return false;
-    }
-    const LaneMember& first = at(folded_.members, lane.first_member);
-    const std::int32_t program = at(folded_.ranks, first.rank_class).program;
-    for (std::int32_t m = 0; m < lane.member_count; ++m) {
-      const LaneMember& member = at(folded_.members, lane.first_member + m);
-      const std::int32_t other = at(folded_.ranks, member.rank_class).program;
-      const LaneMember& before = at(folded_.members, lane.first_member + std::max(m - 1, 0));
-      if (at(at(old_programs_, other).slots, member.slot).role != 0 ||
-          at(structures_, other) != at(structures_, program) ||
-          (m > 0 && before.rank_class == member.rank_class)) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  std::int32_t root(std::int32_t rank_class) {
-    while (at(parents_, rank_class) != rank_class) {
-      at(parents_, rank_class) = at(parents_, at(parents_, rank_class));
-      rank_class = at(parents_, rank_class);
-    }
-    return rank_class;
-  }
-
-  void find_domains() {
-    parents_.resize(folded_.ranks.size());
-    std::iota(parents_.begin(), parents_.end(), 0);
-    for (std::int32_t lane = 0; lane < count(folded_.lanes); ++lane) {
-      lockstep_.push_back(in_lockstep(lane) ? 1 : 0);
-      if (lockstep_.back() == 0) {
-        continue;
-      }
-      const LaneClass& row = at(folded_.lanes, lane);
-      for (std::int32_t m = 1; m < row.member_count; ++m) {
-        const std::int32_t a = root(at(folded_.members, row.first_member).rank_class);
-        const std::int32_t b = root(at(folded_.members, row.first_member + m).rank_class);
-        at(parents_, std::max(a, b)) = std::min(a, b);
-      }
-    }
-    std::vector<std::int32_t> domain_of_root(folded_.ranks.size(), -1);
-    for (std::int32_t rank = 0; rank < count(folded_.ranks); ++rank) {
-      std::int32_t& domain = at(domain_of_root, root(rank));
-      if (domain < 0) {
-        domain = count(folded_.domains);
-        folded_.domains.emplace_back();
-      }
-      at(folded_.domains, domain).push_back(rank);
-      folded_.domain_of_class.push_back(domain);
-    }
-  }
 
   // The domain in numbers of its own, and what tells it from others.
   std::pair<Domain, Key> describe(const std::vector<std::int32_t>& classes) {
@@ -152,7 +90,7 @@ class Coalescer {
       for (std::int32_t slot = 0; slot < rank.slot_count; ++slot) {
         const std::int32_t lane = at(folded_.slot_lanes, rank.first_slot + slot);
         std::int32_t number = -1;
-        if (at(lockstep_, lane) != 0) {
+        if (at(domains_.in_lockstep, lane) != 0) {
           const auto [found, added] = lane_numbers.try_emplace(lane, count(domain.lanes));
           number = found->second;
           if (added) {
@@ -360,14 +298,12 @@ class Coalescer {
 
   Folded folded_;
   std::vector<LanePace> paces_;
+  Domains domains_;
   std::vector<LoweredTemplate> old_templates_;
   std::vector<LoweredProgram> old_programs_;
   std::vector<Waits> waits_;
   std::vector<StreamMask> safe_of_template_;
-  std::vector<std::int32_t> structures_;  // per program
   std::vector<StreamMask> safe_of_program_;
-  std::vector<std::uint8_t> lockstep_;  // per lane
-  std::vector<std::int32_t> parents_;   // of rank classes, to domains
   std::map<Key, std::vector<std::int32_t>> known_programs_;
   std::map<Key, std::vector<std::int32_t>> known_templates_;
 };

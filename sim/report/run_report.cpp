@@ -4,8 +4,10 @@
 #include <array>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/errors.h"
+#include "base/rounding.h"
 #include "base/text.h"
 #include "report/assumptions.h"
 #include "report/traffic.h"
@@ -136,22 +138,24 @@ std::vector<GroupUse> group_uses(const RunSpec& run, const Program& program,
     place(use, grid, node_of_rank);
     name_bound(use, run, analysis);
   }
-  std::stable_sort(uses.begin(), uses.end(),
-                   [](const GroupUse& a, const GroupUse& b) { return a.time_s > b.time_s; });
+  std::stable_sort(uses.begin(), uses.end(), [](const GroupUse& a, const GroupUse& b) {
+    return without_rounding(a.time_s) > without_rounding(b.time_s);
+  });
   return uses;
 }
 
-RunReport make_run_report(const RunSpec& run, const Program& program, const Analysis& analysis,
+RunReport make_run_report(const RunSpec& run, const Program& program, Analysis analysis,
                           const Trace& trace, const std::vector<NodeId>& node_of_rank) {
   SHARDSIM_CHECK(static_cast<std::int64_t>(node_of_rank.size()) == run.gpus,
                  "one node for each rank");
   RunReport report;
   report.run = run;
-  report.analysis = analysis;
+  report.analysis = std::move(analysis);
   report.events = trace.counts;
   report.labels = trace.labels;
   for (const TraceRank& rank : trace.ranks) report.representatives.push_back(rank.representative);
-  report.groups = group_uses(run, program, analysis, node_of_rank);
+  for (const TraceLink& link : trace.links) report.links.push_back(link.name);
+  report.groups = group_uses(run, program, report.analysis, node_of_rank);
   report.assumptions = assumptions_of(run);
   report.warnings = run.warnings;
   return report;
@@ -180,14 +184,17 @@ std::vector<LayerShare> path_by_layer(const RunReport& report) {
 }
 
 std::vector<LinkShare> path_by_link(const RunReport& report) {
-  std::map<std::string, double> by_link;
+  std::map<std::int32_t, double> by_link;
   for (const PathSegment& segment : report.analysis.critical_path.segments) {
-    if (!segment.link.empty()) by_link[segment.link] += segment.end_s - segment.start_s;
+    if (segment.link >= 0) by_link[segment.link] += segment.end_s - segment.start_s;
   }
+  std::map<std::string, double> by_name;
+  for (const auto& [link, seconds] : by_link) by_name[at(report.links, link)] += seconds;
   std::vector<LinkShare> rows;
-  for (const auto& [link, seconds] : by_link) rows.push_back({link, seconds});
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const LinkShare& a, const LinkShare& b) { return a.seconds > b.seconds; });
+  for (const auto& [link, seconds] : by_name) rows.push_back({link, seconds});
+  std::stable_sort(rows.begin(), rows.end(), [](const LinkShare& a, const LinkShare& b) {
+    return without_rounding(a.seconds) > without_rounding(b.seconds);
+  });
   return rows;
 }
 

@@ -51,6 +51,7 @@ struct RunReport {
   Analysis analysis;
   ReplayCounts events;
   std::vector<std::string> labels;    // PathSegment::label
+  std::vector<std::string> links;     // PathSegment::link
   std::vector<Rank> representatives;  // PathSegment::rank_class
   std::vector<GroupUse> groups;       // most time first
   std::vector<std::string> assumptions;
@@ -59,7 +60,7 @@ struct RunReport {
 
 // node_of_rank: the physical node of each rank of the job.
 [[nodiscard]] RunReport make_run_report(const RunSpec& run, const Program& program,
-                                        const Analysis& analysis, const Trace& trace,
+                                        Analysis analysis, const Trace& trace,
                                         const std::vector<NodeId>& node_of_rank);
 
 // How the communicating groups of the run lie on the nodes, in the order of their time.

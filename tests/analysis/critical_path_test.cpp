@@ -99,13 +99,13 @@ TEST_CASE("critical_path: a flow splits into its time alone and contention") {
   REQUIRE(path.segments.size() == 2);
   const PathSegment& flow = path.segments[1];
   CHECK(flow.contention_s == Approx(2));
-  CHECK(flow.link == "node0.nic0.tx");
+  CHECK(at(trace.links, flow.link).name == "node0.nic0.tx");
   CHECK(trace.labels[static_cast<std::size_t>(flow.label)] == "reduce");
   CHECK(flow.stage == 2);
   CHECK(flow.micro_batch == 0);
   CHECK(path.by_category[Bin::tp] == Approx(1));
   CHECK(path.by_category[Bin::contention] == Approx(2));
-  CHECK(path.segments[0].link.empty());
+  CHECK(path.segments[0].link == -1);
 }
 
 // The receiver posts late: the message is bound by the receiver, not by the sender.

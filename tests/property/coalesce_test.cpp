@@ -75,7 +75,8 @@ std::string differ(const std::vector<CollectiveUse>& a, const std::vector<Collec
   for (const CollectiveUse& use : b) {
     const CollectiveUse& other = known[{use.group, use.label, use.algorithm}];
     if (use.count != other.count || use.message != other.message ||
-        !same(use.time_s, other.time_s, step) || !same(use.exposed_s, other.exposed_s, step)) {
+        !same(use.time_s, other.time_s, step) || !same(use.exposed_s, other.exposed_s, step) ||
+        use.bound_link != other.bound_link) {
       return use.group + " " + use.label + ": " + std::to_string(other.time_s) + " " +
              std::to_string(other.exposed_s) + " " + other.bound_link + " and " +
              std::to_string(use.time_s) + " " + std::to_string(use.exposed_s) + " " +
@@ -194,7 +195,7 @@ RunSpec random_job(std::int64_t most_gpus) {
   }
   layout.sp = layout.tp > 1 && *rc::gen::arbitrary<bool>();
   layout.vpp = layout.pp > 1 ? pick(std::vector{1, 1, 2}) : 1;
-  layout.zero = pick(std::vector{0, 1});
+  layout.zero = pick(std::vector{0, 1, 2, 3});
   layout.micro_batches = layout.pp * pick(std::vector{1, 2, 3});
   layout.sequence = pick(std::vector{512, 4096});
   const std::int64_t layers = layout.pp * layout.vpp * pick(std::vector{1, 2, 3});
@@ -211,34 +212,68 @@ RunSpec random_job(std::int64_t most_gpus) {
   return run;
 }
 
-// The earliest operation outside chains whose times differ, for the log.
-std::string earliest_difference(const Both& both) {
-  std::string text = "no operation differs";
-  double earliest = both.detailed_trace.step_s + 1;
-  for (std::int32_t r = 0; r < count(both.folded.ranks); ++r) {
-    const TraceRank& a = at(both.detailed_trace.ranks, r);
-    const TraceRank& b = at(both.coalesced_trace.ranks, r);
-    std::int32_t first = 0;
-    for (const TracePass& pass : at(both.coalesced_trace.programs, b.program).passes) {
-      const TraceTemplate& t = at(both.coalesced_trace.templates, pass.pass_template);
-      for (std::int32_t i = 0; i < count(t.ops); ++i) {
-        const TraceOp& op = at(t.ops, i);
-        const std::int32_t other = first + (op.order < 0 ? i : op.order);
-        const double end = at(a.end_s, other);
-        const double off = std::abs(end - at(b.end_s, pass.first_op + i));
-        if (off > 1e-11 * both.detailed_trace.step_s && end < earliest) {
-          earliest = end;
-          text = "rank class " + std::to_string(r) + " operation " + std::to_string(other) +
-                 " of pass " + t.name + " \"" + at(both.folded.labels, op.label) + "\"" +
-                 (op.part >= 0 ? " (part)" : "") + " ends at " + std::to_string(end) +
-                 " s, off by " + std::to_string(off * 1e9) + " ns";
+// The earliest operation whose times differ, outside chains or inside, for the log.
+class DifferenceFinder {
+ public:
+  explicit DifferenceFinder(const Both& both)
+      : both_(both), earliest_(both.detailed_trace.step_s + 1) {}
+
+  std::string run() {
+    for (std::int32_t r = 0; r < count(both_.folded.ranks); ++r) {
+      const TraceRank& rank = at(both_.coalesced_trace.ranks, r);
+      std::int32_t first = 0;
+      for (const TracePass& pass : at(both_.coalesced_trace.programs, rank.program).passes) {
+        const TraceTemplate& t = at(both_.coalesced_trace.templates, pass.pass_template);
+        for (std::int32_t i = 0; i < count(t.ops); ++i) {
+          compare(r, first, t, i, pass.first_op + i);
         }
+        first += t.uncoalesced_ops < 0 ? count(t.ops) : t.uncoalesced_ops;
       }
-      first += t.uncoalesced_ops < 0 ? count(t.ops) : t.uncoalesced_ops;
+    }
+    return text_;
+  }
+
+ private:
+  void compare(std::int32_t r, std::int32_t first, const TraceTemplate& t, std::int32_t i,
+               std::int32_t index) {
+    const TraceOp& op = at(t.ops, i);
+    const TraceRank& rank = at(both_.coalesced_trace.ranks, r);
+    if (op.part < 0) {
+      note(r, first + (op.order < 0 ? i : op.order), at(rank.start_s, index), at(rank.end_s, index),
+           t.name, op.label);
+      return;
+    }
+    const TracePart& part = at(both_.coalesced_trace.parts, op.part);
+    const Trace& chain = at(both_.coalesced_trace.chains, part.chain);
+    if (at(chain.heads, part.rank) != i) {
+      return;
+    }
+    const TraceRank& inside = at(chain.ranks, part.rank);
+    for (std::int32_t k = 0; k < count(inside.end_s); ++k) {
+      const TraceOp& what = at(at(chain.templates, part.rank).ops, k);
+      const double start = at(rank.start_s, index);
+      note(r, first + what.order, start + at(inside.start_s, k), start + at(inside.end_s, k),
+           t.name + " (chain)", what.label);
     }
   }
-  return text;
-}
+
+  void note(std::int32_t r, std::int32_t op, double start, double end, const std::string& pass,
+            std::int32_t label) {
+    const TraceRank& detailed = at(both_.detailed_trace.ranks, r);
+    const double off = std::max(std::abs(at(detailed.start_s, op) - start),
+                                std::abs(at(detailed.end_s, op) - end));
+    if (off > 1e-11 * both_.detailed_trace.step_s && end < earliest_) {
+      earliest_ = end;
+      text_ = "rank class " + std::to_string(r) + " operation " + std::to_string(op) + " of pass " +
+              pass + " \"" + at(both_.folded.labels, label) + "\" ends at " + std::to_string(end) +
+              " s, off by " + std::to_string(off * 1e9) + " ns";
+    }
+  }
+
+  const Both& both_;
+  double earliest_;
+  std::string text_ = "no operation differs";
+};
 
 std::string describe(const RunSpec& run) {
   std::string text =
@@ -284,7 +319,7 @@ void check_job(const RunSpec& run, FoldMode mode) {
     return;
   }
   if (!difference.empty()) {
-    RC_LOG(difference + "\n" + describe(run) + "\n" + earliest_difference(both));
+    RC_LOG(difference + "\n" + describe(run) + "\n" + DifferenceFinder(both).run());
   }
   RC_ASSERT(difference.empty());
 }

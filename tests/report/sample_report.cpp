@@ -61,7 +61,7 @@ CriticalPath sample_path() {
   flow.stage = 1;
   flow.rank_class = 1;
   flow.label = 1;
-  flow.link = "node0.gpu0.nvlink.tx";
+  flow.link = 0;
   path.segments = {kernel, flow};
   return path;
 }
@@ -126,6 +126,8 @@ Analysis sample_analysis() {
 Trace sample_trace() {
   Trace trace;
   trace.labels = {"attention out", "attention out all_reduce"};
+  trace.links.resize(1);
+  trace.links[0].name = "node0.gpu0.nvlink.tx";
   trace.ranks.resize(2);
   trace.ranks[1].representative = 32;
   trace.counts = {.ranks = 64, .rank_classes = 2, .timers = 12345, .flows = 678};

@@ -36,7 +36,7 @@ Json segment_json(const PathSegment& segment, const RunReport& report) {
   out["chunk"] = segment.chunk;
   out["layer"] = or_null(segment.layer);
   out["operation"] = at(report.labels, segment.label);
-  out["link"] = or_null(segment.link);
+  out["link"] = or_null(segment.link < 0 ? "" : at(report.links, segment.link));
   return out;
 }
 
