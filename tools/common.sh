@@ -48,7 +48,8 @@ build_target() {
     (cd "$project" && cmake --preset "$preset" -DSHARDSIM_TESTS="${tests:-OFF}") >"$log" 2>&1 ||
       { cat "$log" >&2; exit 1; }
   fi
-  if ninja -C "$folder" -n "$@" 2>/dev/null | grep -qE 'Building|Linking'; then
+  if ! [ -x "$folder/shardsim" ] ||
+    ninja -C "$folder" -n "$@" 2>/dev/null | grep -qE 'Building|Linking'; then
     say "building $* ($preset); the first time takes minutes"
   fi
   ninja -C "$folder" "$@" >"$log" 2>&1 || { tail -n 60 "$log" >&2; exit 1; }
