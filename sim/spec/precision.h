@@ -11,6 +11,10 @@ enum class Precision { fp32, fp16, bf16, fp8, mxfp8, nvfp4 };
 // Bytes of one stored element: fp32 4, fp16 and bf16 2, fp8 and mxfp8 1 (scales apart).
 // nvfp4 has half a byte and is never a storage format here: InternalError.
 [[nodiscard]] std::int64_t element_bytes(Precision precision);
+// The format of tensors outside the products of a run in this precision: bf16 for the eight- and
+// four-bit formats, which exist in matrix products only; else the same.
+[[nodiscard]] Precision tensor_precision(Precision precision);
+[[nodiscard]] bool is_low(Precision precision);  // a format of matrix products only
 [[nodiscard]] std::string_view name(Precision precision);
 
 }  // namespace shardsim

@@ -43,11 +43,12 @@ std::vector<Later> layout_and_training() {
       {"parallel.cp", above_one, "context parallelism", "use 1"},
       {"parallel.ep", above_one, "expert parallelism", "use 1"},
       {"parallel.etp", above_one, "expert tensor parallelism", "use 1"},
-      {"training.precision",
-       [](const RunSpec&, const JsonValue& value) {
-         return one_of(value.text, {"fp8", "mxfp8", "nvfp4"});
+      {"parallel.vocab_cut",
+       [](const RunSpec& run, const JsonValue& value) {
+         return value.text == "hidden" && run.parallel.sp && run.parallel.tp > 1;
        },
-       "training in this number format", R"(use "bf16", "fp16" or "fp32")"},
+       "an embedding cut along hidden under sp, an all_to_all over tp,",
+       R"(use "vocab" or "none", or sp false)"},
       {"training.recompute_modules",
        [](const RunSpec& run, const JsonValue&) {
          return run.training.recompute == Recompute::selective &&

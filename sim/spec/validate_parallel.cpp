@@ -54,6 +54,13 @@ void check_cuts(Checking& c) {
     return;
   }
   const std::int64_t sharers = m.kv_heads < p.tp ? p.tp / m.kv_heads : 1;
+  if (m.kv_heads < p.tp && !m.mla && p.kv_strategy != KvStrategy::gather) {
+    warn(c, fmt::format("{} KV heads for tp {}: KV weights are not cut to 1/{}, {}", m.kv_heads,
+                        p.tp, p.tp,
+                        p.kv_strategy == KvStrategy::shared
+                            ? fmt::format("{} ranks hold the same head", sharers)
+                            : "every rank holds all KV heads"));
+  }
   if (p.kv_strategy == KvStrategy::gather && !m.mla && m.head_dim % sharers != 0) {
     complain(c, "parallel.kv_strategy",
              fmt::format("head_dim {} does not divide over the {} ranks that share a KV head",
@@ -94,7 +101,7 @@ void check_sequence(Checking& c) {
              "use " + multiples_near(s, sp * p.cp, sp * p.cp));
   }
   if (p.sp && p.tp == 1) {
-    warn(c, "parallel.sp has no effect with tp 1");
+    warn(c, "parallel.sp has no effect with tp 1: it shares tokens among the ranks of a tp group");
   }
 }
 

@@ -6,6 +6,7 @@
 #include "workload/chunk_pass.h"
 #include "workload/optimizer_step.h"
 #include "workload/pass_order.h"
+#include "workload/software_memory.h"
 #include "workload/static_memory.h"
 #include "workload/supported.h"
 
@@ -64,6 +65,7 @@ RankProgram Builder::stage(const std::vector<Chunk>& chunks,
     result.parameters = checked_add(result.parameters, chunk_parameters(chains_, chunk));
   }
   result.memory = static_memory(run_, result.parameters);
+  result.memory.other += gradient_placeholders(run_, chunks) + low_precision_weights(run_, chunks);
   std::vector<SyncedPass> synced;
   for (const OrderedPass& pass : order) {
     const bool weights_done = pass.kind != PassKind::forward && pass.part != BackwardPart::inputs;

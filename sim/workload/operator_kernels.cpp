@@ -2,6 +2,7 @@
 
 #include "base/errors.h"
 #include "sharding/tensors.h"
+#include "workload/low_precision.h"
 
 namespace shardsim {
 namespace {
@@ -44,8 +45,8 @@ Tensor probe(OperatorKind op, Port port, std::vector<SizedDim> dims) {
 }
 
 Sizes::Sizes(const RunSpec& run)
-    : precision(run.training.precision),
-      element(element_bytes(run.training.precision)),
+    : precision(tensor_precision(run.training.precision)),
+      element(element_bytes(precision)),
       tokens(checked_mul(run.batch.micro, run.batch.sequence / run.parallel.cp)),
       outer(local_elements(run, probe(OperatorKind::norm, Port::input,
                                       {{Dim::batch, run.batch.micro * run.parallel.dp},
@@ -211,9 +212,7 @@ OperatorKernels embedding_kernels(const RunSpec& run, const Sizes& z) {
   return {{memory("embedding", z, elements, 10, false)}, {}, {backward}};
 }
 
-}  // namespace
-
-OperatorKernels operator_kernels(const RunSpec& run, OperatorKind kind) {
+OperatorKernels plain_kernels(const RunSpec& run, OperatorKind kind) {
   using enum OperatorKind;
   const Sizes z(run);
   const std::string label{name(kind)};
@@ -254,6 +253,14 @@ OperatorKernels operator_kernels(const RunSpec& run, OperatorKind kind) {
       return loss_kernels(z);
   }
   SHARDSIM_CHECK(false, "operator without kernels");
+}
+
+}  // namespace
+
+OperatorKernels operator_kernels(const RunSpec& run, OperatorKind kind) {
+  OperatorKernels kernels = plain_kernels(run, kind);
+  lower_precision(run, kind, kernels);
+  return kernels;
 }
 
 std::int32_t core_launches(const RunSpec& run) {

@@ -10,7 +10,8 @@ namespace {
 Bytes message_bytes(const RunSpec& run, OperatorKind consumer) {
   const std::int64_t tokens = checked_mul(run.batch.micro, run.batch.sequence / run.parallel.cp);
   const std::int64_t width = consumer == OperatorKind::loss ? padded_vocab(run) : run.model.hidden;
-  return Bytes{checked_mul(checked_mul(tokens, width), element_bytes(run.training.precision))};
+  return Bytes{checked_mul(checked_mul(tokens, width),
+                           element_bytes(tensor_precision(run.training.precision)))};
 }
 
 Communication communication_of(const RunSpec& run, const DerivedCommunication& derived, Bytes bytes,
@@ -21,7 +22,7 @@ Communication communication_of(const RunSpec& run, const DerivedCommunication& d
   return {.primitive = derived.primitive,
           .group = derived.group,
           .bytes = bytes,
-          .dtype = run.training.precision,
+          .dtype = tensor_precision(run.training.precision),
           .trigger = std::move(trigger)};
 }
 

@@ -138,11 +138,15 @@ TEST_CASE("read_run: kv_heads below tp, explicit head_dim and unpadded vocabular
   CHECK(run.model.kv_heads == 8);
   CHECK(run.model.head_dim == 96);
   CHECK(run.model.qk_norm);
+  CHECK(run.warnings.front() ==
+        "8 KV heads for tp 16: KV weights are not cut to 1/16, 2 ranks hold the same head");
 }
 
 TEST_CASE("read_run: legal but hardly meant is a warning") {
   CHECK(read_base({"parallel={\"sp\": true}", "perturbations=[]"}).warnings ==
-        std::vector<std::string>{"parallel.sp has no effect with tp 1"});
+        std::vector<std::string>{
+            "parallel.sp has no effect with tp 1: it shares tokens among the ranks of a tp "
+            "group"});
   CHECK(read_base({"parallel={}", "training.schedule=gpipe"}).warnings ==
         std::vector<std::string>{"training.schedule has no effect with pp 1"});
   // dp fastest: ranks of one TP group are 4 apart, so its 4 ranks sit in 2 nodes of 8.

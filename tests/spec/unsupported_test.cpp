@@ -19,9 +19,6 @@ TEST_CASE("unsupported: features of runs") {
         "--set:/parallel/cp: 2: context parallelism is not available in this version; use 1");
   CHECK(refusal({"parallel.ep=8"}) ==
         "--set:/parallel/ep: 8: expert parallelism is not available in this version; use 1");
-  CHECK(refusal({"training.precision=fp8", "cluster.gpu.peak.fp8=600 TFLOP/s"}) ==
-        "--set:/training/precision: \"fp8\": training in this number format is not available in "
-        "this version; use \"bf16\", \"fp16\" or \"fp32\"");
   CHECK(refusal({"training.overlap.tp=true"}) ==
         "--set:/training/overlap/tp: true: TP collectives in chunks beside matrix products is not "
         "available in this version; use false");
