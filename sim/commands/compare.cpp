@@ -105,8 +105,9 @@ std::vector<RunSpec> read_all(const std::vector<Candidate>& candidates) {
   const std::string stdin_text = from_stdin ? read_stdin() : "";
   for (const Candidate& candidate : candidates) {
     try {
-      runs.push_back(candidate.file == "-" ? read_run_text(stdin_text, "-", candidate.overrides)
-                                           : read_run(candidate.file, candidate.overrides));
+      runs.push_back(candidate.file == "-"
+                         ? read_job(candidate.file, candidate.overrides, stdin_text)
+                         : read_job(candidate.file, candidate.overrides));
     } catch (const ConfigError& error) {
       for (const Problem& problem : error.problems()) {
         if (std::find(problems.begin(), problems.end(), problem) == problems.end()) {

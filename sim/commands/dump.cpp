@@ -66,7 +66,7 @@ Outcome dump_command(const Arguments& arguments) {
   if (!parse_arguments(app, arguments)) return Outcome::ok;
 
   const Stage& chosen = find_stage(stage);
-  const RunSpec run = read_run(file, overrides);
+  const RunSpec run = read_job(file, overrides);
   const OutputFile out(path);
   out.commit(chosen.dump(run));
   return Outcome::ok;

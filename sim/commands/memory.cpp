@@ -32,7 +32,7 @@ class Source {
   [[nodiscard]] RunSpec read(const Overrides& more) const {
     Overrides all = overrides_;
     all.insert(all.end(), more.begin(), more.end());
-    return text_ ? read_run_text(*text_, file_, all) : read_run(file_, all);
+    return read_job(file_, all, text_);
   }
 
  private:

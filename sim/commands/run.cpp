@@ -31,7 +31,7 @@ Outcome run_command(const Arguments& arguments) {
   add_simulation_options(app, simulation);
   if (!parse_arguments(app, arguments)) return Outcome::ok;
 
-  const RunSpec run = read_run(file, overrides);
+  const RunSpec run = read_job(file, overrides);
   OutputFile out(output.path);
   const RunReport report = simulate(run, simulation.options());
   out.commit(shown(report, output.kind()));

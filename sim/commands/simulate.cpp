@@ -8,11 +8,18 @@
 #include "lowering/lowering.h"
 #include "replay/replay.h"
 #include "sharding/rank_grid.h"
+#include "spec/reader.h"
 #include "trace/check_trace.h"
 #include "workload/build_program.h"
 #include "workload/check_program.h"
 
 namespace shardsim {
+
+RunSpec read_job(const std::string& file, const std::vector<std::string>& overrides,
+                 const std::optional<std::string>& text) {
+  return text ? read_run_text(*text, file, overrides, fabric_problems)
+              : read_run(file, overrides, fabric_problems);
+}
 
 Program program_of(const RunSpec& run) {
   check_collectives(run);

@@ -4,6 +4,7 @@
 // Several runs replay side by side, each in a child process of its own (replay/replay.h).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,11 @@ struct SimulateOptions {
   CoalesceMode coalesce = CoalesceMode::off;
   bool check = false;  // run the checker of every stage's value
 };
+
+// A run file, whatever is wrong with the run or its fabric said at once; `text`: what stands in it
+// when it has been read already (standard input).
+[[nodiscard]] RunSpec read_job(const std::string& file, const std::vector<std::string>& overrides,
+                               const std::optional<std::string>& text = std::nullopt);
 
 // Everything up to the replay.
 struct Prepared {

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "lowering/choose.h"
 #include "lowering/lowering.h"
+#include "spec/origin.h"
 
 namespace shardsim {
 namespace {
@@ -120,7 +121,7 @@ void check_collectives(const RunSpec& run) {
     }
   }
   if (!problems.empty()) {
-    throw ConfigError(problems);
+    throw located(run, std::move(problems));
   }
 }
 

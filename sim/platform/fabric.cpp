@@ -7,25 +7,28 @@
 
 #include "base/text.h"
 #include "platform/perturbation.h"
+#include "spec/origin.h"
 
 namespace shardsim {
 
 namespace {
 
-[[nodiscard]] const TopologyFamily& find_family(const RunSpec& run) {
+[[nodiscard]] const TopologyFamily* find_family(const RunSpec& run,
+                                                std::vector<Problem>& problems) {
   std::vector<std::string> names;
   for (const TopologyFamily& family : topology_families()) {
     if (family.name == run.cluster.fabric.family) {
-      return family;
+      return &family;
     }
     names.push_back(family.name);
   }
   const std::string& wanted = run.cluster.fabric.family;
   const std::string nearest = nearest_name(wanted, names);
-  throw ConfigError({{run.file, "/cluster/fabric/family",
-                      fmt::format("fabric family \"{}\" is not implemented", wanted),
-                      nearest.empty() ? "use " + join(names, " or ")
-                                      : fmt::format("did you mean {}?", nearest)}});
+  problems.push_back(
+      {run.file, "/cluster/fabric/family",
+       fmt::format("fabric family \"{}\" is not implemented", wanted),
+       nearest.empty() ? "use " + join(names, " or ") : fmt::format("did you mean {}?", nearest)});
+  return nullptr;
 }
 
 void check_size(const RunSpec& run, std::vector<Problem>& problems) {
@@ -35,12 +38,6 @@ void check_size(const RunSpec& run, std::vector<Problem>& problems) {
   if (run.nodes < 1 || node.gpus < 1 || run.nodes > kLimit / node.gpus) {
     problems.push_back({run.file, "/gpus", fmt::format("{} nodes of {} GPUs", run.nodes, node.gpus),
                         fmt::format("use 1 to {} GPUs", kLimit)});
-  }
-}
-
-void throw_if_any(std::vector<Problem> problems) {
-  if (!problems.empty()) {
-    throw ConfigError(std::move(problems));
   }
 }
 
@@ -57,16 +54,18 @@ void check_route(const Fabric& fabric, GpuId from, GpuId to) {
   SHARDSIM_CHECK(path.latency.value() >= 0, "a negative latency");
 }
 
-}  // namespace
-
-Fabric make_fabric(const RunSpec& run) {
-  std::vector<Problem> problems;
+// The fabric before redundant links are marked; of no use when there are problems.
+Fabric build_fabric(const RunSpec& run, std::vector<Problem>& problems) {
   Fabric fabric;
-  fabric.family = &find_family(run);
+  fabric.family = find_family(run, problems);
   check_size(run, problems);
+  if (fabric.family == nullptr) {
+    return fabric;
+  }
   fabric.family->check(run, problems);
-  throw_if_any(problems);
-
+  if (!problems.empty()) {
+    return fabric;
+  }
   fabric.cluster = run.cluster;
   fabric.nodes = run.nodes;
   fabric.gpu_speed.assign(static_cast<std::size_t>(run.nodes * run.cluster.node.gpus), 1.0);
@@ -74,9 +73,25 @@ Fabric make_fabric(const RunSpec& run) {
   for (std::size_t i = 0; i < run.perturbations.size(); ++i) {
     apply_perturbation({run, fabric, problems}, i);
   }
-  throw_if_any(problems);
+  return fabric;
+}
+
+}  // namespace
+
+Fabric make_fabric(const RunSpec& run) {
+  std::vector<Problem> problems;
+  Fabric fabric = build_fabric(run, problems);
+  if (!problems.empty()) {
+    throw located(run, std::move(problems));
+  }
   fabric.family->mark_redundant(fabric);
   return fabric;
+}
+
+std::vector<Problem> fabric_problems(const RunSpec& run) {
+  std::vector<Problem> problems;
+  (void)build_fabric(run, problems);
+  return problems;
 }
 
 void route(const Fabric& fabric, GpuId from, GpuId to, Route& out) {

@@ -71,6 +71,9 @@ struct Fabric {
 // not the fabric's). Throws ConfigError for clusters that the family cannot build, for link names
 // that do not exist and for families and perturbations that are not implemented.
 [[nodiscard]] Fabric make_fabric(const RunSpec& run);
+// What make_fabric would throw, with pointers in the run file: for the reader (spec/reader.h),
+// which says it beside its own problems.
+[[nodiscard]] std::vector<Problem> fabric_problems(const RunSpec& run);
 
 void route(const Fabric& fabric, GpuId from, GpuId to, Route& out);
 [[nodiscard]] std::string link_name(const Fabric& fabric, LinkId link);

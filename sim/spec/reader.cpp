@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "spec/checks.h"
+#include "spec/origin.h"
 #include "spec/sources.h"
 #include "spec/tables.h"
 
@@ -61,8 +62,28 @@ std::vector<std::string> telling_defaults(const RunSpec& run, std::vector<std::s
   return keys;
 }
 
+// What the machine's rules find and no rule of this folder has said at the same place.
+void apply_rules(Checking& c, MachineRules rules) {
+  const bool unread = std::any_of(c.log.failed.begin(), c.log.failed.end(), [](const auto& key) {
+    return key.compare(0, 7, "cluster") == 0 || key.compare(0, 13, "perturbations") == 0;
+  });
+  if (rules == nullptr || unread || !usable(c, {"gpus", "nodes"})) {
+    return;
+  }
+  for (const Problem& found : rules(c.run)) {
+    Problem problem = located(c.run, found);
+    const auto same_place = [&](const Problem& other) {
+      return other.file == problem.file && (other.pointer == problem.pointer ||
+                                            other.pointer.rfind(problem.pointer + "/", 0) == 0);
+    };
+    if (std::none_of(c.log.problems.begin(), c.log.problems.end(), same_place)) {
+      c.log.problems.push_back(std::move(problem));
+    }
+  }
+}
+
 RunSpec read_run_tree(JsonValue root, const std::string& file, const Overrides& overrides,
-                      ReadLog log) {
+                      MachineRules rules, ReadLog log) {
   const JsonValue* stack = find(root, "stack");
   if (stack != nullptr && stack->kind == JsonValue::Kind::null) {
     remove_key(root, "stack");
@@ -84,6 +105,7 @@ RunSpec read_run_tree(JsonValue root, const std::string& file, const Overrides& 
   RunSpec run;
   run.file = file;
   read_into(run, root, run_keys(), "", log);
+  run.origins = origins_of(root, file);
   Checking checking{run, root, log};
   derive(checking);
   validate_parallel(checking);
@@ -94,6 +116,7 @@ RunSpec read_run_tree(JsonValue root, const std::string& file, const Overrides& 
   validate_machine(checking);
   validate_perturbations(checking);
   refuse_unsupported(checking, "");
+  apply_rules(checking, rules);
   throw_if_any(std::move(log.problems));
   run.defaults_taken = telling_defaults(run, std::move(log.defaults_taken));
   return run;
@@ -129,18 +152,19 @@ const std::vector<KeyInfo>& key_infos(Format format) {
   return stack_infos;
 }
 
-RunSpec read_run(const std::string& source, const Overrides& overrides) {
+RunSpec read_run(const std::string& source, const Overrides& overrides, MachineRules rules) {
   ReadLog log;
   std::optional<JsonValue> root = load_json(source, log.problems);
   JsonValue object = must_be_object(std::move(root), log.problems, source);
-  return read_run_tree(std::move(object), source, overrides, std::move(log));
+  return read_run_tree(std::move(object), source, overrides, rules, std::move(log));
 }
 
-RunSpec read_run_text(std::string_view text, const std::string& file, const Overrides& overrides) {
+RunSpec read_run_text(std::string_view text, const std::string& file, const Overrides& overrides,
+                      MachineRules rules) {
   ReadLog log;
   std::optional<JsonValue> root = parse_source(text, file, log.problems);
   JsonValue object = must_be_object(std::move(root), log.problems, file);
-  return read_run_tree(std::move(object), file, overrides, std::move(log));
+  return read_run_tree(std::move(object), file, overrides, rules, std::move(log));
 }
 
 ClusterSpec read_cluster(const std::string& name_or_path, const Overrides& overrides) {

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/errors.h"
 #include "spec/format.h"
 #include "spec/run_spec.h"
 
@@ -20,10 +21,15 @@ namespace shardsim {
 
 using Overrides = std::vector<std::string>;  // "key.path=value", in order
 
-[[nodiscard]] RunSpec read_run(const std::string& source, const Overrides& overrides = {});
+// Further rules over a run, which folders above spec/ have: problems with pointers in the run file.
+// Asked only when cluster, size and perturbations could be read.
+using MachineRules = std::vector<Problem> (*)(const RunSpec& run);
+
+[[nodiscard]] RunSpec read_run(const std::string& source, const Overrides& overrides = {},
+                               MachineRules rules = nullptr);
 // The same of a text; `file` is what messages call it and paths are relative to.
 [[nodiscard]] RunSpec read_run_text(std::string_view text, const std::string& file,
-                                    const Overrides& overrides = {});
+                                    const Overrides& overrides = {}, MachineRules rules = nullptr);
 // By name or path; keys of overrides are the cluster's own ("node.nics.count=4").
 [[nodiscard]] ClusterSpec read_cluster(const std::string& name_or_path,
                                        const Overrides& overrides = {});

@@ -143,8 +143,17 @@ struct PlanSpec {
   bool operator==(const PlanSpec&) const = default;
 };
 
+// A value of the run that was not written where its pointer in the run file says: see origin.h.
+struct Origin {
+  std::string at;       // JSON pointer in the run: /cluster/node/nics
+  std::string file;     // the file that has it, or --set
+  std::string pointer;  // JSON pointer in that file: /node/nics
+  bool operator==(const Origin&) const = default;
+};
+
 struct RunSpec {
   std::string file;  // where it came from, for messages
+  std::vector<Origin> origins;
   ModelSpec model;
   ClusterSpec cluster;
   StackSpec stack;

@@ -95,16 +95,24 @@ std::string file_of(const JsonValue& value, Format format, std::vector<Problem>&
   return "";
 }
 
+// The way of an override so far: `place` is a pointer in the run, whatever file holds the value.
+struct Way {
+  std::string place;
+  std::vector<Problem>& problems;
+};
+
 // Follows or makes the member of `at` that `key` names; nullptr and a problem when it cannot be.
-JsonValue* step(JsonValue& at, const std::string& key, const std::string& next,
-                std::vector<Problem>& problems) {
+JsonValue* step(JsonValue& at, const std::string& key, const std::string& next, Way& way) {
+  std::vector<Problem>& problems = way.problems;
+  const std::string before = way.place;
+  way.place = child_pointer(before, key);
   if (at.kind == JsonValue::Kind::array) {
     std::size_t index = 0;
     const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index);
     const bool whole = error == std::errc{} && end == key.data() + key.size();
     if (!whole || index > at.items.size()) {
       problems.push_back(
-          {kOverrideFile, child_pointer(at.pointer, key),
+          {kOverrideFile, way.place,
            fmt::format("{} is no place in a list of {}", brief_quote(key), at.items.size()),
            fmt::format("use 0 to {}; {} appends", at.items.size(), at.items.size())});
       return nullptr;
@@ -120,7 +128,7 @@ JsonValue* step(JsonValue& at, const std::string& key, const std::string& next,
     at.keys.push_back(key);
     at.items.emplace_back();
   } else {
-    problems.push_back({kOverrideFile, at.pointer,
+    problems.push_back({kOverrideFile, before,
                         fmt::format("{} is {}, it has no {}", brief_json(at), kind_name(at.kind),
                                     brief_quote(key)),
                         "override the whole value, or correct the key"});
@@ -291,9 +299,10 @@ void apply_override(JsonValue& root, Format format, const std::string& text,
     return;
   }
   JsonValue* at = &root;
+  Way way{"", problems};
   std::optional<Format> inside = format;  // of the file whose top level `at` is
   for (std::size_t i = 0; i + 1 < keys.size(); ++i) {
-    at = step(*at, keys[i], keys[i + 1], problems);
+    at = step(*at, keys[i], keys[i + 1], way);
     if (at == nullptr) {
       return;
     }
@@ -305,13 +314,9 @@ void apply_override(JsonValue& root, Format format, const std::string& text,
       }
     }
   }
-  at = step(*at, keys.back(), "", problems);
+  at = step(*at, keys.back(), "", way);
   if (at != nullptr) {
-    std::string pointer;
-    for (const std::string& key : keys) {
-      pointer = child_pointer(pointer, key);
-    }
-    *at = override_value(text.substr(equals + 1), pointer, problems);
+    *at = override_value(text.substr(equals + 1), way.place, problems);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.h"
+#include "spec/origin.h"
 #include "workload/chunk_pass.h"
 #include "workload/optimizer_step.h"
 #include "workload/pass_order.h"
@@ -18,7 +19,7 @@ void check_run(const RunSpec& run) {
     problems = schedule_problems(run);
   }
   if (!problems.empty()) {
-    throw ConfigError(std::move(problems));
+    throw located(run, std::move(problems));
   }
 }
 

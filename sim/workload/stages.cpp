@@ -8,6 +8,7 @@
 #include "base/ids.h"
 #include "base/text.h"
 #include "spec/layout_string.h"
+#include "spec/origin.h"
 
 namespace shardsim {
 namespace {
@@ -189,14 +190,14 @@ std::string stages_objection(const RunSpec& run) {
 
 ChunkCounts layers_of_chunks(const RunSpec& run) {
   if (const std::optional<Problem> found = stages_problem(run)) {
-    throw ConfigError({*found});
+    throw located(run, {*found});
   }
   return by_stage(run, model_chunk_layers(run));
 }
 
 ChunkCounts first_layers_of_chunks(const RunSpec& run) {
   if (const std::optional<Problem> found = stages_problem(run)) {
-    throw ConfigError({*found});
+    throw located(run, {*found});
   }
   std::vector<std::int64_t> firsts;
   std::int64_t next = 0;
