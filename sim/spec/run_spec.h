@@ -163,8 +163,9 @@ struct RunSpec {
   std::map<std::string, CollectiveChoice> collectives;  // by primitive: all_reduce, all_gather, ...
   std::vector<Perturbation> perturbations;
   PlanSpec plan;
-  std::vector<std::string> defaults_taken;  // dotted keys that the user did not state
-  std::vector<std::string> warnings;        // legal but probably not meant
+  // What the user did not state: "key = value", or "set by stack NAME: key = value".
+  std::vector<std::string> defaults_taken;
+  std::vector<std::string> warnings;  // legal but probably not meant
   bool operator==(const RunSpec&) const = default;
 };
 
