@@ -121,6 +121,19 @@ void add_kv_heads(const RunSpec& run, std::vector<std::string>& list) {
   }
 }
 
+// What a low precision means here, and what its speed rests on.
+void add_low_precision(const RunSpec& run, std::vector<std::string>& list) {
+  if (!is_low(run.training.precision)) return;
+  const std::string format{name(run.training.precision)};
+  list.push_back(format +
+                 ": linear layers of transformer blocks only; attention core, router, embedding, "
+                 "head, norms and messages in bf16 (assumed, the default of Transformer Engine and "
+                 "Megatron)");
+  list.push_back(format +
+                 ": products sustain the same fraction of their own peak as bf16 ones (assumed: no "
+                 "shape measured), casts of 4 bytes an element; MFU is of the bf16 peak");
+}
+
 void add_model_limits(const RunSpec& run, std::vector<std::string>& list) {
   if (run.training.overlap_slowdown == 0.0) {
     list.push_back("kernels are not slowed by communication beside them (overlap_slowdown 0)");
@@ -141,6 +154,7 @@ std::vector<std::string> assumptions_of(const RunSpec& run) {
   add_kv_heads(run, list);
   add_sources(run, list);
   add_schedule_limits(run, list);
+  add_low_precision(run, list);
   add_model_limits(run, list);
   for (const std::string& taken : run.defaults_taken) {
     list.push_back(taken.rfind("set by ", 0) == 0 ? taken : "default: " + taken);

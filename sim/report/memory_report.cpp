@@ -28,15 +28,16 @@ std::int32_t worst_program(const Program& program) {
   return worst;
 }
 
-std::vector<MemoryLine> lines_of(const Program& program, const RankProgram& rank,
-                                 const ActivationPeak& peak) {
+std::vector<MemoryLine> lines_of(const RunSpec& run, const Program& program,
+                                 const RankProgram& rank, const ActivationPeak& peak) {
   std::vector<MemoryLine> lines{{"weights", rank.memory.weights},
                                 {"gradients", rank.memory.gradients},
                                 {"optimizer", rank.memory.optimizer}};
   for (const HeldTensor& held : held_at_peak(program, rank, peak)) {
     lines.push_back({at(program.labels, held.label), held.bytes});
   }
-  lines.push_back({"reserve", rank.memory.other});
+  lines.push_back({"other buffers", rank.memory.other - run.training.memory_reserve});
+  lines.push_back({"reserve", run.training.memory_reserve});
   std::erase_if(lines, [](const MemoryLine& line) { return line.bytes == Bytes{0}; });
   return lines;
 }
@@ -78,7 +79,7 @@ MemoryReport make_memory_report(const RunSpec& run, const Program& program) {
   report.worst_ranks =
       std::count(program.program_of_rank.begin(), program.program_of_rank.end(), worst);
   report.peak_pass = peak.pass;
-  report.lines = lines_of(program, rank, peak);
+  report.lines = lines_of(run, program, rank, peak);
   report.timeline = timeline_of(program, rank);
   report.not_modelled = not_modelled(run);
   return report;

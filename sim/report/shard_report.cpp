@@ -52,6 +52,16 @@ ShardTensor tensor_row(const RunSpec& run, const Tensor& tensor, const std::stri
   return row;
 }
 
+// ZeRO 3 cuts what is left flat, across tensors: a rank keeps a zero_group-th between uses. The
+// local shape is that of the gathered weight.
+void shard_flat(const RunSpec& run, ShardTensor& row) {
+  const std::int64_t ranks = run.parallel.zero_group;
+  if (run.parallel.zero < 3 || ranks == 1) return;
+  at(row.cut, Axis::dp) = "flat";
+  row.copies /= ranks;
+  row.bytes = Bytes{(row.bytes.value() + ranks - 1) / ranks};
+}
+
 void add_weights(const RunSpec& run, const std::vector<OperatorKind>& kinds,
                  const std::string& where, std::vector<ShardTensor>& rows) {
   std::map<OperatorKind, int> seen;
@@ -59,6 +69,7 @@ void add_weights(const RunSpec& run, const std::vector<OperatorKind>& kinds,
     ++seen[kind];
     for (const Tensor& tensor : operator_weights(run, kind)) {
       rows.push_back(tensor_row(run, tensor, where));
+      shard_flat(run, rows.back());
       if (seen[kind] > 1) rows.back().tensor += fmt::format(" {}", seen[kind]);
     }
   }

@@ -23,8 +23,9 @@ struct ShardTensor {
   std::string where;  // "embedding", "layer", "head": the chain it belongs to
   std::vector<SizedDim> full;
   std::vector<SizedDim> local;
-  std::array<std::string, kAxisCount> cut;  // by Axis: name of the dimension, "" = whole
-  std::int64_t copies = 1;                  // ranks of its stage that hold the same slice
+  // By Axis: name of the dimension, "" = whole, "flat" for weights under ZeRO 3.
+  std::array<std::string, kAxisCount> cut;
+  std::int64_t copies = 1;  // ranks of its stage that hold the same slice
   Bytes bytes{};
 };
 

@@ -12,14 +12,14 @@ struct Latents {
   }
   // [b, s, width], placed as the operator's input or output.
   [[nodiscard]] SavedTensor saved(std::string name, OperatorKind op, Port port, SizedDim width,
-                                  std::int32_t place) const {
+                                  std::int64_t element, std::int32_t place) const {
     return {{std::move(name),
              op,
              port,
              {{Dim::batch, run.batch.micro * run.parallel.dp},
               {Dim::sequence, run.batch.sequence},
               width},
-             element_bytes(run.training.precision)},
+             element},
             SavedAs::other,
             place};
   }
@@ -87,15 +87,21 @@ std::vector<SavedTensor> mla_saved(const RunSpec& run, OperatorKind kind, std::i
   const Latents z(run);
   const bool compressed = z.mla.q_lora_rank > 0;
   std::vector<SavedTensor> result;
+  const std::int64_t element = element_bytes(tensor_precision(run.training.precision));
+  const std::int64_t factor = factor_bytes(run.training.precision);
   if (kind == mla_down) {
-    result.push_back(z.saved("mla down input", norm, Port::output, z.hidden, place));
+    result.push_back(z.saved("mla down input", norm, Port::output, z.hidden, factor, place));
+    if (is_low(run.training.precision) && compressed) {  // each of the two products casts its own
+      result.push_back(z.saved("mla down input", norm, Port::output, z.hidden, factor, place));
+    }
   } else if (kind == mla_norm || kind == mla_up) {
     const Port port = kind == mla_norm ? Port::input : Port::output;
+    const std::int64_t width = kind == mla_norm ? element : factor;
     const std::string when = kind == mla_norm ? " before norm" : "";
     if (compressed) {
-      result.push_back(z.saved("q latent" + when, mla_norm, port, z.query, place));
+      result.push_back(z.saved("q latent" + when, mla_norm, port, z.query, width, place));
     }
-    result.push_back(z.saved("kv latent" + when, mla_norm, port, z.key_value, place));
+    result.push_back(z.saved("kv latent" + when, mla_norm, port, z.key_value, width, place));
   }
   return result;
 }

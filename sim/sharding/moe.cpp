@@ -64,17 +64,22 @@ struct Shapes {
 
 std::vector<SavedTensor> shared_saved(const Shapes& z, OperatorKind kind, std::int32_t place) {
   using enum OperatorKind;
-  const std::int64_t element = element_bytes(z.run.training.precision);
-  if (kind == shared_up) {  // the router's input is the same
-    return {
-        z.saved("router and shared up input", norm, Port::output, {z.b, z.s, z.h}, element, place)};
+  const Precision precision = z.run.training.precision;
+  const std::int64_t element = element_bytes(tensor_precision(precision));
+  const std::vector<SizedDim> bsh{z.b, z.s, z.h};
+  if (kind == shared_up) {  // the router's input is the same, but for the format
+    if (!is_low(precision)) {
+      return {z.saved("router and shared up input", norm, Port::output, bsh, element, place)};
+    }
+    return {z.saved("router input", norm, Port::output, bsh, element, place),
+            z.saved("shared up input", norm, Port::output, bsh, factor_bytes(precision), place)};
   }
   if (kind == shared_activation) {
     return {z.saved("shared activation input", kind, Port::input, {z.b, z.s, z.gate, z.shared},
                     element, place)};
   }
   return {z.saved("shared down input", shared_activation, Port::output, {z.b, z.s, z.shared},
-                  element, place)};
+                  factor_bytes(precision), place)};
 }
 
 }  // namespace
@@ -157,7 +162,8 @@ std::vector<SavedTensor> moe_saved(const RunSpec& run, OperatorKind kind, std::i
     return {};
   }
   const Shapes z{run};
-  const std::int64_t element = element_bytes(run.training.precision);
+  const std::int64_t element = element_bytes(tensor_precision(run.training.precision));
+  const std::int64_t factor = factor_bytes(run.training.precision);
   switch (kind) {
     case shared_up:
     case shared_activation:
@@ -176,13 +182,13 @@ std::vector<SavedTensor> moe_saved(const RunSpec& run, OperatorKind kind, std::i
       return {z.saved("routing", kind, Port::input, {z.tokens}, 4, place)};
     case expert_up:
       return {z.saved("expert input", kind, Port::input, {z.tokens, z.h},
-                      element_bytes(z.moe.dispatch_dtype), place)};
+                      std::min(factor, element_bytes(z.moe.dispatch_dtype)), place)};
     case expert_activation:
       return {z.saved("expert activation input", kind, Port::input, {z.tokens, z.gate, z.ffn},
                       element, place)};
     case expert_down:
       return {z.saved("expert down input", expert_activation, Port::output, {z.tokens, z.ffn},
-                      element, place)};
+                      factor, place)};
     default:
       return {};
   }

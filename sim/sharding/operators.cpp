@@ -45,6 +45,13 @@ bool is_expert(OperatorKind kind) {
          kind == expert_down || kind == expert_unsort;
 }
 
+bool is_block_linear(OperatorKind kind) {
+  using enum OperatorKind;
+  return kind == qkv || kind == mla_down || kind == mla_up || kind == attention_out || kind == up ||
+         kind == down || kind == shared_up || kind == shared_down || kind == expert_up ||
+         kind == expert_down;
+}
+
 LayerKind layer_kind(const ModelSpec& model, std::int64_t layer) {
   const bool moe = model.moe && layer >= model.moe->first_dense &&
                    (layer - model.moe->first_dense) % model.moe->every == 0;

@@ -57,6 +57,9 @@ enum class OperatorKind : std::uint8_t {
 // rank's experts.
 [[nodiscard]] bool is_expert(OperatorKind kind);
 
+// A matrix product with weights inside a layer: all of them but the router's.
+[[nodiscard]] bool is_block_linear(OperatorKind kind);
+
 enum class LayerKind : std::uint8_t { dense, moe };
 // Leading layers are dense, then every n-th has experts.
 [[nodiscard]] LayerKind layer_kind(const ModelSpec& model, std::int64_t layer);

@@ -19,11 +19,18 @@ struct Activations {  // builds the saved tensors of a run
   SizedDim dv{Dim::head_dim, value_head_dim(run.model)};
   SizedDim ffn{Dim::ffn, run.model.ffn};
   SizedDim key{Dim::key, run.batch.sequence};
-  std::int64_t element = element_bytes(run.training.precision);
+  std::int64_t element = element_bytes(tensor_precision(run.training.precision));
 
   [[nodiscard]] Tensor tensor(std::string name, OperatorKind op, Port port,
                               std::vector<SizedDim> dims) const {
     return {std::move(name), op, port, std::move(dims), element};
+  }
+  // What a linear layer of a block keeps of its input.
+  [[nodiscard]] Tensor factor(std::string name, OperatorKind op, Port port,
+                              std::vector<SizedDim> dims) const {
+    Tensor result = tensor(std::move(name), op, port, std::move(dims));
+    result.element_bytes = factor_bytes(run.training.precision);
+    return result;
   }
   [[nodiscard]] Tensor mask(std::string name, OperatorKind op, std::vector<SizedDim> dims) const {
     return {std::move(name), op, Port::input, std::move(dims), 1};
@@ -69,6 +76,20 @@ std::vector<SavedTensor> attention_saved(const Activations& a, std::int32_t plac
   return result;
 }
 
+// The core needs its output in backward, the product after it its input: one tensor, or two where
+// the product keeps an eight-bit one.
+std::vector<SavedTensor> attention_output_saved(const Activations& a, std::int32_t place) {
+  const OperatorKind op = OperatorKind::attention_out;
+  const std::vector<SizedDim> dims{a.b, a.s, a.heads, a.dv};
+  std::vector<SavedTensor> result{
+      {a.tensor("attention output", op, Port::input, dims), SavedAs::other, place}};
+  if (is_low(a.run.training.precision)) {
+    result.push_back(
+        {a.factor("attention out input", op, Port::input, dims), SavedAs::other, place});
+  }
+  return result;
+}
+
 // What one operator of a layer keeps; stored inputs are placed as their producer yielded them.
 std::vector<SavedTensor> operator_saved(const Activations& a, OperatorKind kind,
                                         std::int32_t place) {
@@ -79,7 +100,7 @@ std::vector<SavedTensor> operator_saved(const Activations& a, OperatorKind kind,
       return {{a.tensor("norm input", norm, Port::input, bsh),
                place == 0 ? SavedAs::layer_input : SavedAs::other, place}};
     case qkv:
-      return {{a.tensor("qkv input", norm, Port::output, bsh), SavedAs::other, place}};
+      return {{a.factor("qkv input", norm, Port::output, bsh), SavedAs::other, place}};
     case qk_norm:
       return {{a.tensor("queries before norm", qk_norm, Port::input, {a.b, a.s, a.heads, a.d}),
                SavedAs::other, place},
@@ -88,21 +109,20 @@ std::vector<SavedTensor> operator_saved(const Activations& a, OperatorKind kind,
     case attention:
       return attention_saved(a, place);
     case attention_out:
-      return {{a.tensor("attention output", attention_out, Port::input, {a.b, a.s, a.heads, a.dv}),
-               SavedAs::other, place}};
+      return attention_output_saved(a, place);
     case residual:
       if (a.run.model.dropout > 0) {
         return {{a.mask("dropout mask", residual, bsh), SavedAs::other, place}};
       }
       return {};
     case up:
-      return {{a.tensor("up input", norm, Port::output, bsh), SavedAs::other, place}};
+      return {{a.factor("up input", norm, Port::output, bsh), SavedAs::other, place}};
     case activation:
       return {{a.tensor("activation input", activation, Port::input,
                         {a.b, a.s, {Dim::gate, a.run.model.gated_mlp ? 2 : 1}, a.ffn}),
                SavedAs::other, place}};
     case down:
-      return {{a.tensor("down input", activation, Port::output, {a.b, a.s, a.ffn}), SavedAs::other,
+      return {{a.factor("down input", activation, Port::output, {a.b, a.s, a.ffn}), SavedAs::other,
                place}};
     case mla_down:
     case mla_norm:

@@ -103,7 +103,8 @@ void derive_batch(Checking& c) {
     give_up(c, "batch.global",
             fmt::format("{} sequences are not a multiple of micro {} x dp {} = {}", batch.global,
                         batch.micro, p.dp, unit),
-            "use " + multiples_near(batch.global, unit, unit));
+            "use " + multiples_near(batch.global, unit, unit) +
+                (batch.global < p.dp ? "; dp cannot cut a sequence, cp can" : ""));
     return;
   }
   batch.micro_batches = batch.global / unit;

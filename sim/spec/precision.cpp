@@ -23,6 +23,19 @@ std::int64_t element_bytes(Precision precision) {
   return 0;
 }
 
+bool is_low(Precision precision) {
+  return precision == Precision::fp8 || precision == Precision::mxfp8 ||
+         precision == Precision::nvfp4;
+}
+
+Precision tensor_precision(Precision precision) {
+  return is_low(precision) ? Precision::bf16 : precision;
+}
+
+std::int64_t factor_bytes(Precision precision) {
+  return is_low(precision) ? 1 : element_bytes(precision);
+}
+
 std::string_view name(Precision precision) {
   switch (precision) {
     case Precision::fp32:

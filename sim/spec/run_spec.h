@@ -113,7 +113,8 @@ struct StackSpec {
       6};  // traffic per weight and micro batch to accumulate its gradient
   std::optional<Seconds> host_time_per_kernel;  // replaces the GPU file's
   P2pStyle p2p = P2pStyle::overlapped;
-  bool tp_wgrad_overlap = true;     // backward TP collectives run beside the weight-gradient GEMM
+  bool tp_wgrad_overlap = true;  // backward TP collectives run beside the weight-gradient GEMM
+  bool weight_gradient_placeholders = false;  // see workload/software_memory.h
   double elementwise_factor = 1.0;  // memory-bound kernels take this many times their traffic
   bool operator==(const StackSpec&) const = default;
 };

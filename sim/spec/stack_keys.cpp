@@ -129,6 +129,9 @@ void add_software(std::vector<Key<StackFile>>& keys) {
   keys.push_back({{"tp_wgrad_overlap", boolean(), by_default("true"),
                    "backward TP collectives run beside the weight gradient"},
                   [](S& s, const Parsed& v) { s.stack.tp_wgrad_overlap = v.boolean; }});
+  keys.push_back({{"weight_gradient_placeholders", boolean(), by_default("false"),
+                   "fused weight gradients leave an unread tensor of each distinct shape"},
+                  [](S& s, const Parsed& v) { s.stack.weight_gradient_placeholders = v.boolean; }});
   keys.push_back(
       {{"elementwise_factor", number_above(0, 100), derived("1.0, with eager kernels 1.6"),
         "traffic of memory-bound kernels over the least possible"},

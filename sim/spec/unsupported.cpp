@@ -36,11 +36,6 @@ bool ring_or_hierarchical(const RunSpec& /*run*/, const JsonValue& value) {
 
 std::vector<Later> layout_and_training() {
   return {
-      {"training.precision",
-       [](const RunSpec&, const JsonValue& value) {
-         return one_of(value.text, {"fp8", "mxfp8", "nvfp4"});
-       },
-       "training in this number format", R"(use "bf16", "fp16" or "fp32")"},
       {"training.recompute_modules",
        [](const RunSpec& run, const JsonValue&) {
          return run.training.recompute == Recompute::selective &&

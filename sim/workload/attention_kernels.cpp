@@ -42,7 +42,7 @@ std::int64_t features(const RunSpec& run, Dim heads, std::int64_t count, std::in
 }
 
 AttentionSizes::AttentionSizes(const RunSpec& run)
-    : precision(run.training.precision),
+    : precision(tensor_precision(run.training.precision)),
       tokens(checked_mul(run.batch.micro, run.batch.sequence / run.parallel.cp)),
       query(features(run, Dim::head, run.model.heads, key_head_dim(run.model))),
       batch(checked_mul(run.batch.micro,
@@ -105,7 +105,7 @@ Step exchange(const RunSpec& run, Primitive primitive, Bytes bytes, std::string 
   Communication communication{.primitive = primitive,
                               .group = axis_set(Axis::cp),
                               .bytes = bytes,
-                              .dtype = run.training.precision,
+                              .dtype = tensor_precision(run.training.precision),
                               .trigger = std::move(trigger)};
   if (split.all_to_all > 1 && split.ring > 1) {
     const auto runs = static_cast<std::int32_t>(split.all_to_all);

@@ -20,7 +20,7 @@ Communication message(const RunSpec& run, Primitive primitive, Boundary boundary
   return {.primitive = primitive,
           .stage_offset = towards_end == sends ? 1 : -1,
           .bytes = boundary_bytes(run),
-          .dtype = run.training.precision,
+          .dtype = tensor_precision(run.training.precision),
           .trigger = trigger(boundary.direction),
           .channel = boundary.mirrored ? 1 : 0};
 }
@@ -74,7 +74,7 @@ void begin_pass(const RunSpec& run, Boundary boundary, bool receives, PassBuilde
     const Communication gather{.primitive = Primitive::all_gather,
                                .group = axis_set(Axis::tp),
                                .bytes = hidden_bytes(run),
-                               .dtype = run.training.precision,
+                               .dtype = tensor_precision(run.training.precision),
                                .trigger = trigger(boundary.direction)};
     pass.wait(pass.communicate(Stream::tp, Category::pp, gather));
   }

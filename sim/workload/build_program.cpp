@@ -6,6 +6,7 @@
 #include "workload/chunk_pass.h"
 #include "workload/optimizer_step.h"
 #include "workload/pass_order.h"
+#include "workload/software_memory.h"
 #include "workload/static_memory.h"
 #include "workload/supported.h"
 
@@ -64,6 +65,7 @@ RankProgram Builder::stage(const std::vector<Chunk>& chunks,
   const LocalParameters parameters = stage_parameters(chains_, chunks);
   result.parameters = parameters.total();
   result.memory = static_memory(run_, parameters);
+  result.memory.other += gradient_placeholders(run_, chunks) + low_precision_weights(run_, chunks);
   std::vector<SyncedPass> synced;
   for (const OrderedPass& pass : order) {
     const bool weights_done = pass.kind != PassKind::forward && pass.part != BackwardPart::inputs;

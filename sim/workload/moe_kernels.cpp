@@ -11,8 +11,8 @@ namespace {
 
 struct Sizes {  // of one micro batch on one rank
   Sizes(const RunSpec& run, double load)
-      : precision(run.training.precision),
-        element(element_bytes(run.training.precision)),
+      : precision(tensor_precision(run.training.precision)),
+        element(element_bytes(precision)),
         dispatched(element_bytes(run.model.moe->dispatch_dtype)),
         hidden(run.model.hidden),
         experts(run.model.moe->experts),
@@ -157,9 +157,8 @@ Communication message(const RunSpec& run, const DerivedCommunication& derived, s
   if (derived.primitive == Primitive::none || tokens == 0) {
     return {};
   }
-  const Precision back =
-      element_bytes(run.training.precision) < 2 ? Precision::bf16 : run.training.precision;
-  const Precision dtype = to_experts ? run.model.moe->dispatch_dtype : back;
+  const Precision dtype =
+      to_experts ? run.model.moe->dispatch_dtype : tensor_precision(run.training.precision);
   return {.primitive = derived.primitive,
           .group = derived.group,
           .bytes = Bytes{checked_mul(checked_mul(tokens, run.model.hidden), element_bytes(dtype))},

@@ -7,6 +7,7 @@
 #include "sharding/tensors.h"
 #include "workload/attention_kernels.h"
 #include "workload/context.h"
+#include "workload/low_precision.h"
 #include "workload/moe_kernels.h"
 
 namespace shardsim {
@@ -52,7 +53,7 @@ std::int64_t local_heads(const RunSpec& run, Dim heads, std::int64_t count) {
 }
 
 Sizes::Sizes(const RunSpec& run)
-    : precision(run.training.precision),
+    : precision(tensor_precision(run.training.precision)),
       tokens(checked_mul(run.batch.micro, run.batch.sequence / run.parallel.cp)),
       outer(local_elements(run, probe(OperatorKind::norm, Port::input,
                                       {{Dim::batch, run.batch.micro * run.parallel.dp},
@@ -227,8 +228,10 @@ Step gemm_step(std::string label, Precision precision, std::int64_t m, std::int6
       {}};
 }
 
-OperatorKernels operator_kernels(const RunSpec& run, OperatorKind kind,
-                                 const RankVariant& variant) {
+namespace {
+
+// Before low precision.
+OperatorKernels plain_kernels(const RunSpec& run, OperatorKind kind, const RankVariant& variant) {
   using enum OperatorKind;
   const Sizes z(run);
   const std::string label{name(kind)};
@@ -280,6 +283,15 @@ OperatorKernels operator_kernels(const RunSpec& run, OperatorKind kind,
     default:
       return moe_kernels(run, kind, variant.load);
   }
+}
+
+}  // namespace
+
+OperatorKernels operator_kernels(const RunSpec& run, OperatorKind kind,
+                                 const RankVariant& variant) {
+  OperatorKernels kernels = plain_kernels(run, kind, variant);
+  lower_precision(run, kind, kernels);
+  return kernels;
 }
 
 std::int32_t core_launches(const RunSpec& run) {

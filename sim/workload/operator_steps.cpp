@@ -17,7 +17,8 @@ Bytes message_bytes(const RunSpec& run, OperatorKind consumer) {
   if (consumer == OperatorKind::mla_up) {
     width = latent_width(run.model);
   }
-  return Bytes{checked_mul(checked_mul(tokens, width), element_bytes(run.training.precision))};
+  return Bytes{checked_mul(checked_mul(tokens, width),
+                           element_bytes(tensor_precision(run.training.precision)))};
 }
 
 // Ulysses moves queries, keys and values into the core, its output out of it.
@@ -34,7 +35,7 @@ Communication communication_of(const RunSpec& run, const DerivedCommunication& d
   return {.primitive = derived.primitive,
           .group = derived.group,
           .bytes = bytes,
-          .dtype = run.training.precision,
+          .dtype = tensor_precision(run.training.precision),
           .trigger = std::move(trigger)};
 }
 

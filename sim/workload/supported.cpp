@@ -32,9 +32,6 @@ void refuse_model(const RunSpec& run, Refusals& refuse) {
 
 void refuse_training(const RunSpec& run, Refusals& refuse) {
   const TrainingSpec& t = run.training;
-  refuse.when(t.precision == Precision::fp8 || t.precision == Precision::mxfp8 ||
-                  t.precision == Precision::nvfp4,
-              "/training/precision", std::string(name(t.precision)), "use bf16, fp16 or fp32");
   refuse.when(t.overlap.tp && run.parallel.tp > 1, "/training/overlap/tp",
               "tensor-parallel communication in chunks beside GEMMs", "use false");
   const bool other_modules =

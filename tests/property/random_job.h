@@ -89,6 +89,7 @@ inline void vary_training(RunSpec& run) {
     }
     training.schedule = pick(possible);
   }
+  training.precision = pick(std::vector{Precision::bf16, Precision::fp8});
   training.attention = pick(std::vector{AttentionKind::flash, AttentionKind::unfused});
   training.recompute = pick(std::vector{Recompute::none, Recompute::selective, Recompute::full});
   training.overlap.grad_reduce = *rc::gen::arbitrary<bool>();

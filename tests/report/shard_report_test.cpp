@@ -125,6 +125,18 @@ TEST_CASE("shard report: dp sums the gradients of all parameters") {
   CHECK(bytes == 2 * 70'553'706'496);
 }
 
+// ZeRO 3 over dp 4: a quarter of each weight on a rank, one copy.
+TEST_CASE("shard report: ZeRO 3 cuts weights flat") {
+  const ShardTensor whole =
+      tensor(report_of(jobs::job(jobs::llama3_8b(), {.dp = 4})).weights, "down weight");
+  const ShardTensor flat =
+      tensor(report_of(jobs::job(jobs::llama3_8b(), {.dp = 4, .zero = 3})).weights, "down weight");
+  CHECK(whole.copies == 4);
+  CHECK(flat.copies == 1);
+  CHECK(4 * flat.bytes == whole.bytes);
+  CHECK(cut(flat, Axis::dp) == "flat");
+}
+
 TEST_CASE("shard report: it says what an axis cannot cut") {
   const auto has_note = [](const RunSpec& run, const std::string& words) {
     const ShardReport report = report_of(run);

@@ -15,9 +15,6 @@ std::string refusal(const Overrides& overrides) {
 }  // namespace
 
 TEST_CASE("unsupported: features of runs") {
-  CHECK(refusal({"training.precision=fp8", "cluster.gpu.peak.fp8=600 TFLOP/s"}) ==
-        "--set:/training/precision: \"fp8\": training in this number format is not available in "
-        "this version; use \"bf16\", \"fp16\" or \"fp32\"");
   CHECK(refusal({"training.overlap.tp=true"}) ==
         "--set:/training/overlap/tp: true: TP collectives in chunks beside matrix products is not "
         "available in this version; use false");

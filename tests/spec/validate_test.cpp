@@ -145,7 +145,8 @@ TEST_CASE("validate: the global batch is shared evenly") {
         "--set:/batch/global: 2048 sequences are not a multiple of micro 1 x dp 9 = 9; use 2043 or "
         "2052");
   CHECK(small_errors({"gpus=8", "batch.global=4"}) ==
-        "--set:/batch/global: 4 sequences are not a multiple of micro 1 x dp 8 = 8; use 8");
+        "--set:/batch/global: 4 sequences are not a multiple of micro 1 x dp 8 = 8; use 8; dp "
+        "cannot cut a sequence, cp can");
 }
 
 TEST_CASE("validate: what sequence parallelism and context parallelism cut") {

@@ -7,13 +7,15 @@ using namespace shardsim::programs;
 
 TEST_CASE("program: what is not implemented is refused by name, all at once") {
   RunSpec run = jobs::job(jobs::llama3_8b(), {.tp = 16});
-  run.training.precision = Precision::fp8;
+  run.model.mtp_layers = 1;
+  run.training.overlap.tp = true;
   try {
     (void)build_program(run, RankGrid(run.parallel));
     FAIL("must throw");
   } catch (const ConfigError& error) {
-    REQUIRE(error.problems().size() == 1);
-    CHECK(error.problems()[0].pointer == "/training/precision");
+    REQUIRE(error.problems().size() == 2);
+    CHECK(error.problems()[0].pointer == "/model/mtp_layers");
+    CHECK(error.problems()[1].pointer == "/training/overlap/tp");
   }
 }
 
