@@ -31,6 +31,7 @@ struct Command {
 [[nodiscard]] Outcome compare_command(const Arguments& arguments);
 [[nodiscard]] Outcome shard_command(const Arguments& arguments);
 [[nodiscard]] Outcome memory_command(const Arguments& arguments);
+[[nodiscard]] Outcome validate_command(const Arguments& arguments);
 [[nodiscard]] Outcome list_command(const Arguments& arguments);
 [[nodiscard]] Outcome schema_command(const Arguments& arguments);
 [[nodiscard]] Outcome dump_command(const Arguments& arguments);

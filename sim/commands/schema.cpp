@@ -17,7 +17,8 @@ const std::vector<std::pair<std::string, Format>>& formats() {
                                                                  {"model", Format::model},
                                                                  {"cluster", Format::cluster},
                                                                  {"gpu", Format::gpu},
-                                                                 {"stack", Format::stack}};
+                                                                 {"stack", Format::stack},
+                                                                 {"measured", Format::measured}};
   return table;
 }
 
@@ -39,7 +40,7 @@ Outcome schema_command(const Arguments& arguments) {
   CLI::App app{"Prints the JSON Schema of an input file.", "shardsim schema"};
   std::string format;
   std::string path = "-";
-  app.add_option("FORMAT", format, "run, model, cluster, gpu or stack")->required();
+  app.add_option("FORMAT", format, "run, model, cluster, gpu, stack or measured")->required();
   app.add_option("-o,--output", path, "file to write, - for stdout");
   if (!parse_arguments(app, arguments)) return Outcome::ok;
 

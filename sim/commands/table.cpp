@@ -10,8 +10,9 @@ const std::vector<Command>& commands() {
       {"compare", "simulate two or more runs and report them side by side", compare_command},
       {"shard", "show what each axis cuts and which primitives follow", shard_command},
       {"memory", "show what each stage holds and what would make it fit", memory_command},
+      {"validate", "hold predictions against measured runs", validate_command},
       {"list", "list models, clusters, GPUs, schedules, algorithms and other names", list_command},
-      {"schema", "print the JSON Schema of a run, model, cluster, gpu or stack file",
+      {"schema", "print the JSON Schema of a run, model, cluster, gpu, stack or measured file",
        schema_command},
       {"dump", "print one stage of the simulation as text, one line per item", dump_command},
   };

@@ -176,6 +176,8 @@ std::string_view format_name(Format format) {
       return "cluster";
     case Format::gpu:
       return "gpu";
+    case Format::measured:
+      return "measured";
     case Format::stack:
       break;
   }

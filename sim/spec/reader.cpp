@@ -165,6 +165,7 @@ const std::vector<KeyInfo>& key_infos(Format format) {
   static const std::vector<KeyInfo> cluster_infos = infos_of(cluster_keys());
   static const std::vector<KeyInfo> gpu_infos = infos_of(gpu_keys());
   static const std::vector<KeyInfo> stack_infos = infos_of(stack_keys());
+  static const std::vector<KeyInfo> measured_infos = infos_of(measured_keys());
   switch (format) {
     case Format::run:
       return run_infos;
@@ -174,10 +175,18 @@ const std::vector<KeyInfo>& key_infos(Format format) {
       return cluster_infos;
     case Format::gpu:
       return gpu_infos;
+    case Format::measured:
+      return measured_infos;
     case Format::stack:
       break;
   }
   return stack_infos;
+}
+
+RunSpec read_run_value(JsonValue root, const std::string& file) {
+  ReadLog log;
+  JsonValue object = must_be_object(std::move(root), log.problems, file);
+  return read_run_tree(std::move(object), file, {}, std::move(log));
 }
 
 RunSpec read_run(const std::string& source, const Overrides& overrides) {

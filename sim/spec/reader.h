@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "spec/format.h"
+#include "spec/measured_run.h"
 #include "spec/run_spec.h"
 
 namespace shardsim {
@@ -28,6 +29,9 @@ using Overrides = std::vector<std::string>;  // "key.path=value", in order
 [[nodiscard]] ClusterSpec read_cluster(const std::string& name_or_path,
                                        const Overrides& overrides = {});
 [[nodiscard]] ModelSpec read_model(const std::string& name_or_path);
+// Published measurements. ConfigError when the file or a record is malformed; a record whose config
+// cannot be run is among MeasuredFile::refused.
+[[nodiscard]] MeasuredFile read_measured_runs(const std::string& file);
 
 // Names of the data folder's files of a format, sorted; none for Format::run. Throws ConfigError
 // when the data folder has none.

@@ -149,6 +149,7 @@ std::string schema_text(Format format) {
   put(schema, "$schema", json_string("http://json-schema.org/draft-07/schema#"));
   put(schema, "title", json_string("shardsim " + std::string(format_name(format)) + " file"));
   JsonValue keys = schema_of_keys(key_infos(format), "");
+  if (format == Format::measured) keys = list_schema(std::move(keys));
   for (std::size_t i = 0; i < keys.keys.size(); ++i) {
     put(schema, keys.keys[i], std::move(keys.items[i]));
   }

@@ -216,6 +216,7 @@ std::string data_folder(Format format) {
       return base + "/topologies/gpus/";
     case Format::stack:
       return base + "/configs/stacks/";
+    case Format::measured:
     case Format::run:
       break;
   }
@@ -240,7 +241,7 @@ std::optional<Problem> data_folder_problem(Format format) {
 }
 
 std::vector<std::string> names_of(Format format) {
-  if (format == Format::run) {
+  if (format == Format::run || format == Format::measured) {
     return {};
   }
   if (std::optional<Problem> none = data_folder_problem(format)) {

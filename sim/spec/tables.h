@@ -5,6 +5,7 @@
 
 #include "spec/cluster_spec.h"
 #include "spec/key_reader.h"
+#include "spec/measured_run.h"
 #include "spec/model_spec.h"
 #include "spec/run_spec.h"
 
@@ -34,6 +35,7 @@ struct StackFile {
 [[nodiscard]] const std::vector<Key<TrainingSpec>>& training_keys();
 [[nodiscard]] const std::vector<Key<StackFile>>& stack_keys();
 [[nodiscard]] const std::vector<Key<RunSpec>>& run_keys();
+[[nodiscard]] const std::vector<Key<MeasuredRun>>& measured_keys();
 
 // The names of Precision in its order.
 [[nodiscard]] const std::vector<std::string>& precision_names();
@@ -49,5 +51,7 @@ struct StackFile {
 // `training` holds the built-in defaults before and those of the stack after.
 [[nodiscard]] StackSpec read_stack_value(const JsonValue& json, const std::string& prefix,
                                          TrainingSpec& training, ReadLog& log);
+// A run that stands inside another file. Throws ConfigError with all its problems.
+[[nodiscard]] RunSpec read_run_value(JsonValue root, const std::string& file);
 
 }  // namespace shardsim

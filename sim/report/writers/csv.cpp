@@ -3,6 +3,7 @@
 #include "report/perturbations.h"
 #include "report/words.h"
 #include "report/writers/json_parts.h"
+#include "report/writers/tables.h"
 #include "report/writers/writers.h"
 
 namespace shardsim {
@@ -14,19 +15,9 @@ struct Column {
   std::string cell;
 };
 
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + "\"";
-}
-
 std::string cell(const Json& value) {
   if (value.is_null()) return "";
-  if (value.is_string()) return quoted(value.get<std::string>());
+  if (value.is_string()) return csv_cell(value.get<std::string>());
   if (value.is_array()) {  // layers_per_stage: one cell
     std::vector<std::string> parts;
     for (const Json& element : value) parts.push_back(element.dump());
@@ -73,7 +64,7 @@ std::string write_csv(const std::vector<Listing>& listings) {
   std::string out = "kind,name,help\n";
   for (const Listing& listing : listings) {
     for (const ListEntry& entry : listing.entries) {
-      out += listing.kind + "," + quoted(entry.name) + "," + quoted(entry.help) + "\n";
+      out += listing.kind + "," + csv_cell(entry.name) + "," + csv_cell(entry.help) + "\n";
     }
   }
   return out;

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "report/writers/layout.h"
 #include "report/writers/shard_cells.h"
+#include "report/writers/tables.h"
 #include "report/writers/text_parts.h"
 #include "report/writers/writers.h"
 
@@ -110,18 +111,6 @@ std::string primitive_table(const ShardReport& report) {
   table.rows.push_back({"axis", "trigger", "primitive", "ranks", "count", "message", "exposed"});
   for (const ShardPrimitive& row : report.primitives) table.rows.push_back(primitive_cells(row));
   return to_text(table) + usual_legend(report);
-}
-
-std::string markdown_table(const std::vector<Cells>& rows) {
-  std::string out;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    out += "| " + join(rows[i], " | ") + " |\n";
-    if (i == 0) {
-      for (std::size_t column = 0; column < rows[i].size(); ++column) out += "|---";
-      out += "|\n";
-    }
-  }
-  return out;
 }
 
 std::string markdown_tensors(const std::vector<ShardTensor>& rows, const std::vector<Axis>& axes) {

@@ -13,6 +13,7 @@
 #include "report/memory_report.h"
 #include "report/run_report.h"
 #include "report/shard_report.h"
+#include "report/validation.h"
 
 namespace shardsim {
 
@@ -31,6 +32,11 @@ namespace shardsim {
 [[nodiscard]] std::string write_text(const MemoryReport& report);
 [[nodiscard]] std::string write_json(const MemoryReport& report);
 [[nodiscard]] std::string write_csv(const MemoryReport& report);
+
+[[nodiscard]] std::string write_text(const Validation& validation, bool with_records);
+[[nodiscard]] std::string write_markdown(const Validation& validation);
+[[nodiscard]] std::string write_json(const Validation& validation);
+[[nodiscard]] std::string write_csv(const Validation& validation);  // one row a record
 
 [[nodiscard]] std::string write_text(const std::vector<Listing>& listings);
 [[nodiscard]] std::string write_json(const std::vector<Listing>& listings);
