@@ -70,8 +70,37 @@ std::string format_percent(double fraction) { return fmt::format("{:.1f} %", fra
 
 std::string format_fixed(double value, int digits) { return fmt::format("{:.{}f}", value, digits); }
 
+std::string counted(std::int64_t count, std::string_view noun) {
+  const auto ends = [&](std::string_view ending) {
+    return noun.size() > ending.size() && noun.substr(noun.size() - ending.size()) == ending;
+  };
+  if (count == 1) {
+    return fmt::format("1 {}", noun);
+  }
+  if (ends("y")) {
+    return fmt::format("{} {}ies", format_count(count), noun.substr(0, noun.size() - 1));
+  }
+  return fmt::format("{} {}{}", format_count(count), noun, ends("ch") || ends("s") ? "es" : "s");
+}
+
+std::string_view is_or_are(std::int64_t count) { return count == 1 ? "is" : "are"; }
+
+std::string_view do_not(std::int64_t count) { return count == 1 ? "does not" : "do not"; }
+
+std::string range_text(std::int64_t low, std::int64_t high) {
+  return low == high ? std::to_string(low) : fmt::format("{} to {}", low, high);
+}
+
 std::string join(const std::vector<std::string>& words, std::string_view separator) {
   return fmt::format("{}", fmt::join(words, separator));
+}
+
+std::string join_or(const std::vector<std::string>& words) {
+  if (words.size() < 2) {
+    return words.empty() ? "" : words.front();
+  }
+  const std::vector<std::string> head(words.begin(), words.end() - 1);
+  return join(head, ", ") + " or " + words.back();
 }
 
 std::vector<std::string> split(std::string_view text, char separator) {

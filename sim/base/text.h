@@ -19,7 +19,14 @@ namespace shardsim {
 [[nodiscard]] std::string format_percent(double fraction);   // "41.7 %"
 [[nodiscard]] std::string format_fixed(double value, int digits);
 
+// "1 layer", "2 layers", "1 entry", "2 entries", "1,000 micro batches"
+[[nodiscard]] std::string counted(std::int64_t count, std::string_view noun);
+[[nodiscard]] std::string_view is_or_are(std::int64_t count);  // what follows so many of a thing
+[[nodiscard]] std::string_view do_not(std::int64_t count);     // "does not", "do not"
+[[nodiscard]] std::string range_text(std::int64_t low, std::int64_t high);  // "0 to 7", "0"
+
 [[nodiscard]] std::string join(const std::vector<std::string>& words, std::string_view separator);
+[[nodiscard]] std::string join_or(const std::vector<std::string>& words);  // "a, b or c"
 [[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);
 
 // The candidate with the smallest edit distance, or "" when none is near enough to be meant.

@@ -8,10 +8,10 @@
 #include "commands/command.h"
 #include "commands/options.h"
 #include "commands/output.h"
+#include "commands/read_job.h"
 #include "commands/simulate.h"
 #include "report/comparison.h"
 #include "report/writers/writers.h"
-#include "spec/reader.h"
 
 namespace shardsim {
 
@@ -105,8 +105,8 @@ std::vector<RunSpec> read_all(const std::vector<Candidate>& candidates) {
   const std::string stdin_text = from_stdin ? read_stdin() : "";
   for (const Candidate& candidate : candidates) {
     try {
-      runs.push_back(candidate.file == "-" ? read_run_text(stdin_text, "-", candidate.overrides)
-                                           : read_run(candidate.file, candidate.overrides));
+      runs.push_back(candidate.file == "-" ? read_job_text(stdin_text, "-", candidate.overrides)
+                                           : read_job(candidate.file, candidate.overrides));
     } catch (const ConfigError& error) {
       for (const Problem& problem : error.problems()) {
         if (std::find(problems.begin(), problems.end(), problem) == problems.end()) {

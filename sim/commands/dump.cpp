@@ -4,10 +4,10 @@
 #include "commands/arguments.h"
 #include "commands/command.h"
 #include "commands/output.h"
+#include "commands/read_job.h"
 #include "commands/simulate.h"
 #include "lowering/lowering.h"
 #include "replay/replay.h"
-#include "spec/reader.h"
 #include "trace/dump_trace.h"
 #include "workload/dump_program.h"
 
@@ -66,7 +66,7 @@ Outcome dump_command(const Arguments& arguments) {
   if (!parse_arguments(app, arguments)) return Outcome::ok;
 
   const Stage& chosen = find_stage(stage);
-  const RunSpec run = read_run(file, overrides);
+  const RunSpec run = read_job(file, overrides);
   const OutputFile out(path);
   out.commit(chosen.dump(run));
   return Outcome::ok;

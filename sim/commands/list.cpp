@@ -53,8 +53,8 @@ Entries clusters() {
       help += ", NVLink " + format_rate(node.nvlink.bandwidth_per_direction);
     }
     if (node.nics > 0) {
-      help +=
-          fmt::format(", {} NICs of {}", node.nics, format_rate(node.nic.bandwidth_per_direction));
+      help += fmt::format(", {} of {}", counted(node.nics, "NIC"),
+                          format_rate(node.nic.bandwidth_per_direction));
     }
     entries.push_back({name, help + " per direction"});
   }

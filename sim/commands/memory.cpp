@@ -7,6 +7,7 @@
 #include "commands/command.h"
 #include "commands/memory_advice.h"
 #include "commands/output.h"
+#include "commands/read_job.h"
 #include "commands/simulate.h"
 #include "report/memory_report.h"
 #include "report/writers/writers.h"
@@ -32,7 +33,7 @@ class Source {
   [[nodiscard]] RunSpec read(const Overrides& more) const {
     Overrides all = overrides_;
     all.insert(all.end(), more.begin(), more.end());
-    return text_ ? read_run_text(*text_, file_, all) : read_run(file_, all);
+    return text_ ? read_job_text(*text_, file_, all) : read_job(file_, all);
   }
 
  private:

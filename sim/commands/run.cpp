@@ -3,9 +3,9 @@
 #include "commands/command.h"
 #include "commands/options.h"
 #include "commands/output.h"
+#include "commands/read_job.h"
 #include "commands/simulate.h"
 #include "report/writers/writers.h"
-#include "spec/reader.h"
 
 namespace shardsim {
 
@@ -33,7 +33,7 @@ Outcome run_command(const Arguments& arguments) {
   add_flops_option(app, convention);
   if (!parse_arguments(app, arguments)) return Outcome::ok;
 
-  const RunSpec run = read_run(file, overrides);
+  const RunSpec run = read_job(file, overrides);
   OutputFile out(output.path);
   RunReport report = simulate(run, simulation.options());
   use_convention(report, convention);

@@ -2,10 +2,10 @@
 #include "commands/arguments.h"
 #include "commands/command.h"
 #include "commands/output.h"
+#include "commands/read_job.h"
 #include "commands/simulate.h"
 #include "report/shard_report.h"
 #include "report/writers/writers.h"
-#include "spec/reader.h"
 
 namespace shardsim {
 
@@ -38,7 +38,7 @@ Outcome shard_command(const Arguments& arguments) {
   add_output_options(app, output, {"text", "markdown", "json", "csv"});
   if (!parse_arguments(app, arguments)) return Outcome::ok;
 
-  const RunSpec run = read_run(file, overrides);
+  const RunSpec run = read_job(file, overrides);
   const OutputFile out(output.path);
   out.commit(shown(make_shard_report(run, program_of(run)), output.kind()));
   return Outcome::ok;

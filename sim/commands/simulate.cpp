@@ -16,10 +16,7 @@
 
 namespace shardsim {
 
-Program program_of(const RunSpec& run) {
-  check_collectives(run);
-  return build_program(run, RankGrid(run.parallel));
-}
+Program program_of(const RunSpec& run) { return build_program(run, RankGrid(run.parallel)); }
 
 Lowered lower_run(const RunSpec& run, const Program& program, const Fabric& fabric,
                   const NodeMap& nodes) {

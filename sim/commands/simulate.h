@@ -1,6 +1,6 @@
 // The one way from a RunSpec to an Analysis and its report: build, lower, fold, replay, analyze.
 //
-//   RunReport report = simulate(read_run("configs/a.json", {}), {});
+//   RunReport report = simulate(read_job("configs/a.json", {}), {});
 // Several runs replay side by side, each in a child process of its own (replay/replay.h).
 #pragma once
 

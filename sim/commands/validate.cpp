@@ -11,9 +11,9 @@
 #include "commands/options.h"
 #include "commands/output.h"
 #include "commands/predict_measured.h"
+#include "commands/read_job.h"
 #include "commands/worker_pool.h"
 #include "report/writers/writers.h"
-#include "spec/reader.h"
 
 namespace shardsim {
 
@@ -59,7 +59,7 @@ std::string why_refused(const RefusedRun& refused) {
 }
 
 void take_file(const std::string& path, Work& work) {
-  MeasuredFile file = read_measured_runs(path);
+  MeasuredFile file = read_measured_jobs(path);
   for (RefusedRun& refused : file.refused) {
     work.unscored.push_back({refused.id, file.source, why_refused(refused)});
   }
@@ -93,8 +93,7 @@ Validation validate(Work work, const SimulateOptions& options) {
   const bool told = ::isatty(STDERR_FILENO) == 1;
   const std::string all = std::to_string(work.tasks.size());
   const std::vector<JobResult> results = run_in_workers(
-      work.tasks.size(),
-      [&](std::size_t job) { return predict(work.tasks[job], options); },
+      work.tasks.size(), [&](std::size_t job) { return predict(work.tasks[job], options); },
       [&](std::size_t done) {
         if (told) write_stderr("\r" + std::to_string(done) + " of " + all + " runs ");
       });
@@ -149,8 +148,8 @@ Outcome validate_command(const Arguments& arguments) {
   const Validation validation = validate(std::move(work), simulation.options());
   tell_unscored(validation);
   if (validation.records.empty() && validation.memory.empty()) {
-    throw ConfigError({{paths.front(), "", "no record can be scored",
-                        "see the notes above, one per reason"}});
+    throw ConfigError(
+        {{paths.front(), "", "no record can be scored", "see the notes above, one per reason"}});
   }
   out.commit(shown(validation, output.kind(), with_records));
   return Outcome::ok;

@@ -2,7 +2,6 @@
 #include <map>
 
 #include "base/errors.h"
-#include "base/text.h"
 #include "lowering/choose.h"
 #include "lowering/lowering.h"
 
@@ -40,40 +39,6 @@ void set_bound(const Chosen& chosen, const Fabric& fabric, const FiguresOf& figu
   }
 }
 
-void check_choice(const RunSpec& run, const std::string& primitive, const CollectiveChoice& choice,
-                  std::vector<Problem>& problems) {
-  const std::string pointer = "/collectives/" + primitive;
-  // Whose algorithm serves no other primitive.
-  const std::map<std::string, std::string> own{{"send_recv", "send_recv"},
-                                               {"pairwise", "all_to_all"}};
-  std::vector<std::string> names{"auto"};
-  for (const Algorithm& algorithm : collective_algorithms()) {
-    const auto only = own.find(algorithm.name);
-    const bool has_own = primitive == "send_recv" || primitive == "all_to_all";
-    if (only != own.end() ? only->second == primitive : !has_own) {
-      names.push_back(algorithm.name);
-    }
-  }
-  if (std::find(names.begin(), names.end(), choice.algorithm) == names.end()) {
-    problems.push_back({.file = run.file,
-                        .pointer = pointer + "/algorithm",
-                        .what = "\"" + choice.algorithm + "\" is not an algorithm for " + primitive,
-                        .right = "use one of " + join(names, ", ")});
-  }
-  if (choice.protocol != "auto") {
-    problems.push_back({.file = run.file,
-                        .pointer = pointer + "/protocol",
-                        .what = "protocol \"" + choice.protocol + "\" is not implemented yet",
-                        .right = "use \"auto\""});
-  }
-  if (choice.channels.has_value()) {
-    problems.push_back({.file = run.file,
-                        .pointer = pointer + "/channels",
-                        .what = "a number of channels is not implemented yet",
-                        .right = "use null"});
-  }
-}
-
 }  // namespace
 
 CollectiveTime collective_time_alone(Primitive primitive, Bytes bytes,
@@ -101,31 +66,6 @@ CollectiveTime collective_time_alone(Primitive primitive, Bytes bytes,
   CollectiveTime result{.time = chosen.time, .algorithm = chosen.algorithm->name};
   set_bound(chosen, fabric, figures, result);
   return result;
-}
-
-void check_collectives(const RunSpec& run) {
-  std::vector<std::string> primitives{"send_recv"};
-  for (const Primitive primitive : {Primitive::all_reduce, Primitive::reduce_scatter,
-                                    Primitive::all_gather, Primitive::all_to_all}) {
-    primitives.emplace_back(name(primitive));
-  }
-  std::vector<Problem> problems;
-  for (const auto& [primitive, choice] : run.collectives) {
-    if (choice == CollectiveChoice{}) {
-      continue;
-    }
-    if (std::find(primitives.begin(), primitives.end(), primitive) == primitives.end()) {
-      problems.push_back({.file = run.file,
-                          .pointer = "/collectives/" + primitive,
-                          .what = "a choice for " + primitive + " is not implemented yet",
-                          .right = "choose for " + join(primitives, ", ")});
-    } else {
-      check_choice(run, primitive, choice, problems);
-    }
-  }
-  if (!problems.empty()) {
-    throw ConfigError(problems);
-  }
 }
 
 }  // namespace shardsim

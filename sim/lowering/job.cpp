@@ -105,7 +105,7 @@ Carriage carry_message(const LoweringJob& job, const Communication& communicatio
 
 LoweringJob make_job(const Program& program, const RunSpec& run, const RankGrid& grid,
                      const Fabric& fabric, const NodeMap& map, const LoweringOptions& options) {
-  check_collectives(run);
+  SHARDSIM_CHECK(collective_problems(run).empty(), "a collective has an unknown algorithm");
   LoweringJob job{.program = program,
                   .run = run,
                   .grid = grid,

@@ -15,7 +15,7 @@
 // message size costs beyond bandwidth (spec/cluster_spec.h): in a node scaled by min(1, ranks / 8);
 // send and recv have none (algorithms/algorithm.h).
 //
-// Errors: ConfigError from check_collectives; InternalError for primitives that no algorithm knows.
+// Errors: InternalError for primitives that no algorithm knows. REQUIRES no collective_problems.
 //
 //   Lowered job = lower_program(program, run, grid, fabric, map);
 //   check_lowered(job);
@@ -25,6 +25,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/errors.h"
 #include "lowering/lowered.h"
 #include "platform/fabric.h"
 #include "sharding/rank_grid.h"
@@ -44,8 +45,9 @@ struct LoweringOptions {
                                     const RankGrid& grid, const Fabric& fabric, const NodeMap& map,
                                     const LoweringOptions& options = {});
 
-// ConfigError unless the run's `collectives` name primitives and algorithms that exist here.
-void check_collectives(const RunSpec& run);
+// Algorithms chosen in the run's `collectives` that do not carry that collective: a rule for the
+// reader (RunRule in spec/run_rule.h).
+[[nodiscard]] std::vector<Problem> collective_problems(const RunSpec& run);
 
 void check_lowered(const Lowered& lowered);                      // InternalError if malformed
 [[nodiscard]] std::string dump_lowered(const Lowered& lowered);  // one line per item

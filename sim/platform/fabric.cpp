@@ -7,41 +7,61 @@
 
 #include "base/text.h"
 #include "platform/perturbation.h"
+#include "spec/json_value.h"
 
 namespace shardsim {
 
 namespace {
 
-[[nodiscard]] const TopologyFamily& find_family(const RunSpec& run) {
+// nullptr and a problem when there is none of that name.
+[[nodiscard]] const TopologyFamily* find_family(const RunSpec& run,
+                                                std::vector<Problem>& problems) {
   std::vector<std::string> names;
   for (const TopologyFamily& family : topology_families()) {
     if (family.name == run.cluster.fabric.family) {
-      return family;
+      return &family;
     }
-    names.push_back(family.name);
+    names.push_back(quote(family.name));
   }
-  const std::string& wanted = run.cluster.fabric.family;
-  const std::string nearest = nearest_name(wanted, names);
-  throw ConfigError({{run.file, "/cluster/fabric/family",
-                      fmt::format("fabric family \"{}\" is not implemented", wanted),
-                      nearest.empty() ? "use " + join(names, " or ")
-                                      : fmt::format("did you mean {}?", nearest)}});
+  problems.push_back(
+      {run.file, "/cluster/fabric/family",
+       quote(run.cluster.fabric.family) + ": this fabric family is not available in this version",
+       "use " + join_or(names)});
+  return nullptr;
 }
 
 void check_size(const RunSpec& run, std::vector<Problem>& problems) {
   // Link numbers are 32 bit; 1000 links a GPU slot is more than any family has.
   constexpr std::int64_t kLimit = std::numeric_limits<std::int32_t>::max() / 1000;
   const NodeSpec& node = run.cluster.node;
-  if (run.nodes < 1 || node.gpus < 1 || run.nodes > kLimit / node.gpus) {
-    problems.push_back({run.file, "/gpus", fmt::format("{} nodes of {} GPUs", run.nodes, node.gpus),
-                        fmt::format("use 1 to {} GPUs", kLimit)});
+  if (run.nodes > kLimit / node.gpus) {
+    problems.push_back(
+        {run.file, "/gpus",
+         fmt::format("{} of {}", counted(run.nodes, "node"), counted(node.gpus, "GPU")),
+         fmt::format("use 1 to {} GPUs", kLimit)});
   }
 }
 
-void throw_if_any(std::vector<Problem> problems) {
-  if (!problems.empty()) {
-    throw ConfigError(std::move(problems));
+// Family and size have been checked; no perturbation is applied.
+[[nodiscard]] Fabric healthy_fabric(const RunSpec& run, const TopologyFamily& family) {
+  Fabric fabric;
+  fabric.family = &family;
+  fabric.cluster = run.cluster;
+  fabric.nodes = run.nodes;
+  fabric.gpu_speed.assign(static_cast<std::size_t>(run.nodes * run.cluster.node.gpus), 1.0);
+  family.build(fabric);
+  return fabric;
+}
+
+// The family when the cluster can be built.
+[[nodiscard]] const TopologyFamily* check_cluster(const RunSpec& run,
+                                                  std::vector<Problem>& problems) {
+  const TopologyFamily* family = find_family(run, problems);
+  check_size(run, problems);
+  if (family != nullptr && problems.empty()) {
+    family->check(run, problems);
   }
+  return problems.empty() ? family : nullptr;
 }
 
 void check_route(const Fabric& fabric, GpuId from, GpuId to) {
@@ -59,23 +79,32 @@ void check_route(const Fabric& fabric, GpuId from, GpuId to) {
 
 }  // namespace
 
+std::vector<Problem> cluster_problems(const RunSpec& run) {
+  std::vector<Problem> problems;
+  (void)check_cluster(run, problems);
+  return problems;
+}
+
+std::vector<Problem> perturbation_problems(const RunSpec& run) {
+  std::vector<Problem> problems;
+  const TopologyFamily* family = run.perturbations.empty() ? nullptr : check_cluster(run, problems);
+  return family == nullptr ? std::vector<Problem>{}
+                           : absent_places(run, healthy_fabric(run, *family));
+}
+
 Fabric make_fabric(const RunSpec& run) {
   std::vector<Problem> problems;
+  const TopologyFamily* family = check_cluster(run, problems);
   Fabric fabric;
-  fabric.family = &find_family(run);
-  check_size(run, problems);
-  fabric.family->check(run, problems);
-  throw_if_any(problems);
-
-  fabric.cluster = run.cluster;
-  fabric.nodes = run.nodes;
-  fabric.gpu_speed.assign(static_cast<std::size_t>(run.nodes * run.cluster.node.gpus), 1.0);
-  fabric.family->build(fabric);
-  for (std::size_t i = 0; i < run.perturbations.size(); ++i) {
-    apply_perturbation({run, fabric, problems}, i);
+  if (family != nullptr) {
+    fabric = healthy_fabric(run, *family);
+    problems = absent_places(run, fabric);
   }
-  throw_if_any(problems);
-  fabric.family->mark_redundant(fabric);
+  if (!problems.empty()) {
+    throw ConfigError(std::move(problems));
+  }
+  apply_perturbations(run, fabric);
+  family->mark_redundant(fabric);
   return fabric;
 }
 

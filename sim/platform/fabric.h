@@ -39,7 +39,7 @@ struct Fabric;
 struct TopologyFamily {
   std::string name;
   std::string help;
-  // Adds what is wrong with the run's cluster for this family (pointers into the run file).
+  // Adds what is wrong with the run's cluster for this family (pointers of the run file).
   void (*check)(const RunSpec& run, std::vector<Problem>& problems);
   void (*build)(Fabric& fabric);  // fills links, links_per_node, rails; REQUIRES a checked cluster
   void (*route)(const Fabric& fabric, GpuId from, GpuId to, Route& out);  // REQUIRES from != to
@@ -68,9 +68,15 @@ struct Fabric {
 };
 
 // The fabric of the nodes that a run occupies, its perturbations applied (jitter apart, which is
-// not the fabric's). Throws ConfigError for clusters that the family cannot build, for link names
-// that do not exist and for families and perturbations that are not implemented.
+// not the fabric's). Throws ConfigError with the problems below.
 [[nodiscard]] Fabric make_fabric(const RunSpec& run);
+
+// The rules over a run that only families know, for the reader (RunRule in spec/run_rule.h);
+// pointers are those of the run file. REQUIRES what the reader itself checks. No such family, more
+// NICs than GPUs, switches without enough ports or tiers.
+[[nodiscard]] std::vector<Problem> cluster_problems(const RunSpec& run);
+// Rails and links that the fabric does not have; nothing when the cluster has problems.
+[[nodiscard]] std::vector<Problem> perturbation_problems(const RunSpec& run);
 
 void route(const Fabric& fabric, GpuId from, GpuId to, Route& out);
 [[nodiscard]] std::string link_name(const Fabric& fabric, LinkId link);

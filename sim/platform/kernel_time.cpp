@@ -37,6 +37,8 @@
 #include <limits>
 
 #include "base/errors.h"
+#include "base/ids.h"
+#include "base/text.h"
 
 namespace shardsim {
 
@@ -62,31 +64,16 @@ constexpr double kGroupedRows = 157;
 
 [[nodiscard]] double peak_of(const GpuSpec& gpu, Precision precision) {
   const auto found = gpu.peak.find(precision);
-  if (found == gpu.peak.end()) {
-    std::string known;
-    for (const auto& [has, rate] : gpu.peak) {
-      known += (known.empty() ? "" : ", ") + std::string(name(has));
-    }
-    throw ConfigError({{"gpu " + gpu.name, fmt::format("/peak/{}", name(precision)),
-                        fmt::format("no peak is stated for {}", name(precision)),
-                        fmt::format("use one of {}, or state it", known)}});
-  }
+  SHARDSIM_CHECK(found != gpu.peak.end(),
+                 fmt::format("{} has no peak in {}", gpu.name, name(precision)));
   return found->second.value();
 }
 
 [[nodiscard]] const AttentionEfficiency& attention_of(const GpuSpec& gpu, const StackSpec& stack) {
   const auto found = gpu.efficiency.attention.find(stack.flash_version);
-  if (found == gpu.efficiency.attention.end()) {
-    std::string known;
-    for (const auto& [version, efficiency] : gpu.efficiency.attention) {
-      known += (known.empty() ? "" : ", ") + version;
-    }
-    throw ConfigError(
-        {{"gpu " + gpu.name, fmt::format("/efficiency/attention/{}", stack.flash_version),
-          fmt::format("no efficiency is stated for flash_version {} of stack {}",
-                      stack.flash_version, stack.name),
-          known.empty() ? "state it" : fmt::format("use one of {}, or state it", known)}});
-  }
+  SHARDSIM_CHECK(
+      found != gpu.efficiency.attention.end(),
+      fmt::format("{} has no figures for flash attention {}", gpu.name, stack.flash_version));
   return found->second;
 }
 
@@ -210,10 +197,9 @@ namespace {
       shapes.push_back(shape);
     }
   }
-  return shapes.empty()
-             ? ""
-             : fmt::format("{} {} shape{} on {}, none with a measured efficiency: ", shapes.size(),
-                           what, shapes.size() == 1 ? "" : "s", gpu.name);
+  return shapes.empty() ? ""
+                        : fmt::format("{} on {}, none with a measured efficiency: ",
+                                      counted(count(shapes), what + " shape"), gpu.name);
 }
 
 }  // namespace

@@ -5,8 +5,9 @@
 // GEMM model `tiles` (Ampere, Hopper): tile and wave rounding with a K ramp; `k_ramp`: K ramp only.
 // Formulas, their sources and their errors against published runs are in the .cpp.
 //
-// Errors: ConfigError when the GPU's file states no peak for the shape's precision or no attention
-// efficiency for the stack's flash_version; a fallback would be a wrong answer that looks right.
+// REQUIRES a peak for the shape's precision and an attention efficiency for the stack's
+// flash_version (spec/validate_machine.cpp): InternalError, for a fallback would be a wrong answer
+// that looks right.
 //   GEMM 8192 x 8192 x 8192 bf16 at 0.768 of 989 TFLOP/s, k_half 300: 1.59 ms on h100-sxm
 #pragma once
 

@@ -2,106 +2,91 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
+#include "base/errors.h"
+#include "base/text.h"
 #include "platform/link_names.h"
+#include "spec/json_value.h"
 
 namespace shardsim {
 
 namespace {
 
-void add_problem(const PerturbationContext& context, std::size_t index, const char* key,
-                 std::string what, std::string right) {
-  context.problems.push_back({context.run.file, fmt::format("/perturbations/{}/{}", index, key),
-                              std::move(what), std::move(right)});
-}
-
-// Whether `value` is one of `limit` things; a problem otherwise.
-bool check_index(const PerturbationContext& context, std::size_t index, const char* key,
-                 std::int64_t value, std::int64_t limit) {
-  if (value >= 0 && value < limit) {
-    return true;
-  }
-  add_problem(context, index, key, fmt::format("the run's nodes have no {} {}", key, value),
-              limit == 0 ? fmt::format("this fabric has no {}s", key)
-                         : fmt::format("use 0 to {}", limit - 1));
-  return false;
-}
-
-void slow_gpus(const PerturbationContext& context, std::size_t index, const Perturbation& entry) {
-  Fabric& fabric = context.fabric;
-  const std::int64_t gpus = fabric.cluster.node.gpus;
-  const bool one = entry.kind == Perturbation::Kind::gpu;
-  if (!check_index(context, index, one ? "gpu" : "node", entry.index,
-                   one ? fabric.nodes * gpus : fabric.nodes)) {
-    return;
-  }
-  const std::int64_t first = one ? entry.index : entry.index * gpus;
-  for (std::int64_t gpu = first; gpu < first + (one ? 1 : gpus); ++gpu) {
-    at(fabric.gpu_speed, gpu) *= entry.factor;
+void slow_gpus(Fabric& fabric, std::int64_t first, std::int64_t gpus, double factor) {
+  for (std::int64_t gpu = first; gpu < first + gpus; ++gpu) {
+    at(fabric.gpu_speed, gpu) *= factor;
   }
 }
 
-void slow_links(const PerturbationContext& context, std::size_t index, const Perturbation& entry) {
-  const std::vector<LinkId> links = find_links(context.fabric, entry.link);
-  for (LinkId link : links) {
-    FabricLink& slowed = at(context.fabric.links, link);
-    slowed.capacity = slowed.capacity * entry.factor;
-  }
-  if (links.empty()) {
-    add_problem(context, index, "link", fmt::format("no link is named \"{}\"", entry.link),
-                nearest_link(context.fabric, entry.link));
+void slow_links(Fabric& fabric, const std::vector<LinkId>& links, double factor) {
+  for (const LinkId link : links) {
+    FabricLink& slowed = at(fabric.links, link);
+    slowed.capacity = slowed.capacity * factor;
   }
 }
 
-void slow_rail(const PerturbationContext& context, std::size_t index, const Perturbation& entry) {
-  Fabric& fabric = context.fabric;
-  if (!check_index(context, index, "rail", entry.index, fabric.rails)) {
-    return;
-  }
+std::vector<LinkId> links_of_rail(const Fabric& fabric, std::int64_t rail) {
+  std::vector<LinkId> links;
   for (LinkId link = 0; link < count(fabric.links); ++link) {
-    if (fabric.family->rail_of(fabric, link) == entry.index) {
-      FabricLink& slowed = at(fabric.links, link);
-      slowed.capacity = slowed.capacity * entry.factor;
+    if (fabric.family->rail_of(fabric, link) == rail) {
+      links.push_back(link);
     }
+  }
+  return links;
+}
+
+// What one entry names and the fabric does not have.
+void check_entry(const RunSpec& run, const Fabric& fabric, std::size_t index,
+                 std::vector<Problem>& problems) {
+  const Perturbation& entry = run.perturbations[index];
+  const std::string pointer = fmt::format("/perturbations/{}", index);
+  if (entry.kind == Perturbation::Kind::link && find_links(fabric, entry.link).empty()) {
+    problems.push_back({run.file, pointer + "/link",
+                        fmt::format("no link is named {}", brief_quote(entry.link)),
+                        nearest_link(fabric, entry.link)});
+  }
+  if (entry.kind == Perturbation::Kind::rail && entry.index >= fabric.rails) {
+    problems.push_back(
+        {run.file, pointer + "/rail",
+         fmt::format("the {} fabric has {}, no rail {}", fabric.family->name,
+                     fabric.rails == 0 ? "no rails" : counted(fabric.rails, "rail"), entry.index),
+         fabric.rails == 0 ? "name a link instead" : "use " + range_text(0, fabric.rails - 1)});
+  }
+}
+
+void apply_entry(const Perturbation& entry, Fabric& fabric) {
+  const std::int64_t gpus = fabric.cluster.node.gpus;
+  switch (entry.kind) {
+    case Perturbation::Kind::gpu:
+      slow_gpus(fabric, entry.index, 1, entry.factor);
+      break;
+    case Perturbation::Kind::node:
+      slow_gpus(fabric, entry.index * gpus, gpus, entry.factor);
+      break;
+    case Perturbation::Kind::link:
+      slow_links(fabric, find_links(fabric, entry.link), entry.factor);
+      break;
+    case Perturbation::Kind::rail:
+      slow_links(fabric, links_of_rail(fabric, entry.index), entry.factor);
+      break;
+    case Perturbation::Kind::spine:
+    case Perturbation::Kind::jitter:
+      break;
   }
 }
 
 }  // namespace
 
-void apply_perturbation(const PerturbationContext& context, std::size_t index) {
-  const Perturbation& entry = context.run.perturbations[index];
-  using Kind = Perturbation::Kind;
-  if (entry.kind == Kind::jitter) {
-    return;
+std::vector<Problem> absent_places(const RunSpec& run, const Fabric& fabric) {
+  std::vector<Problem> problems;
+  for (std::size_t i = 0; i < run.perturbations.size(); ++i) {
+    check_entry(run, fabric, i, problems);
   }
-  if (entry.dead || entry.kind == Kind::spine) {
-    add_problem(context, index, entry.dead ? "dead" : "spine",
-                entry.dead ? "dead links and switches are not implemented yet"
-                           : "single spines are not implemented yet",
-                "use a bandwidth fraction on a link or rail");
-    return;
-  }
-  if (!(entry.factor > 0) || !std::isfinite(entry.factor)) {
-    const bool speed = entry.kind == Kind::gpu || entry.kind == Kind::node;
-    add_problem(context, index, speed ? "speed" : "bandwidth",
-                fmt::format("{} is no fraction", entry.factor), "use a number above 0");
-    return;
-  }
-  switch (entry.kind) {
-    case Kind::gpu:
-    case Kind::node:
-      slow_gpus(context, index, entry);
-      break;
-    case Kind::link:
-      slow_links(context, index, entry);
-      break;
-    case Kind::rail:
-      slow_rail(context, index, entry);
-      break;
-    case Kind::spine:
-    case Kind::jitter:
-      break;
+  return problems;
+}
+
+void apply_perturbations(const RunSpec& run, Fabric& fabric) {
+  for (const Perturbation& entry : run.perturbations) {
+    apply_entry(entry, fabric);
   }
 }
 

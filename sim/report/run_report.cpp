@@ -111,6 +111,16 @@ void add(GroupUse& use, const CollectiveUse& one) {
   }
 }
 
+// No GPU computes faster than its peak.
+void warn_of_rates(RunReport& report) {
+  const Rates& rates = report.analysis.rates;
+  if (rates.mfu > 1) {
+    report.warnings.push_back("MFU is " + format_percent(rates.mfu) + " of the " + rates.peak_name +
+                              " peak, " + format_flops(rates.peak) +
+                              ": more than the GPU can do; look at its peak and efficiencies");
+  }
+}
+
 }  // namespace
 
 std::vector<GroupUse> group_uses(const RunSpec& run, const Program& program,
@@ -158,6 +168,7 @@ RunReport make_run_report(const RunSpec& run, const Program& program, Analysis a
   report.groups = group_uses(run, program, report.analysis, node_of_rank);
   report.assumptions = assumptions_of(run);
   report.warnings = run.warnings;
+  warn_of_rates(report);
   return report;
 }
 

@@ -48,8 +48,7 @@ std::string recompute_text(const TrainingSpec& training) {
   }
   if (training.recompute == Recompute::full) {
     text += " (" + word(training.recompute_method) + ", " +
-            std::to_string(training.recompute_layers) +
-            (training.recompute_layers == 1 ? " layer)" : " layers)");
+            counted(training.recompute_layers, "layer") + ")";
   }
   return text;
 }

@@ -61,6 +61,10 @@ const JsonValue* stated(const Checking& c, std::string_view key) {
   return is_stated(value) ? value : nullptr;
 }
 
+bool stated_in_run(const Checking& c, std::string_view key) {
+  return is_stated(find_path(c.root, key));
+}
+
 void complain(Checking& c, std::string_view key, std::string what, std::string right) {
   if (const JsonValue* value = stated(c, key)) {
     add_problem(c.log, *value, std::move(what), std::move(right));

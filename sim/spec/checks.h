@@ -24,6 +24,8 @@ struct Checking {
 [[nodiscard]] bool usable(const Checking& c, std::initializer_list<std::string_view> keys);
 // The value that the user or the stack wrote for a key, nullptr when a default holds.
 [[nodiscard]] const JsonValue* stated(const Checking& c, std::string_view key);
+// Whether the user himself wrote it: a stack may state what has no effect on this job.
+[[nodiscard]] bool stated_in_run(const Checking& c, std::string_view key);
 // Adds a problem where the key is written, or would be.
 void complain(Checking& c, std::string_view key, std::string what, std::string right);
 // The same, and rules over the key are not checked any more.

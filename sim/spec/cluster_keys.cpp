@@ -49,7 +49,7 @@ void add_node(Keys& keys) {
 std::vector<Key<TierSpec>> tier_keys() {
   return {{{"radix", integer(2, 100'000), required(), "ports of a switch"},
            [](TierSpec& t, const Parsed& v) { t.radix = v.integer; }},
-          {{"oversubscription", number_above(0, 1000), by_default("1.0"),
+          {{"oversubscription", number(0.001, 1000), by_default("1.0"),
             "bandwidth down over bandwidth up"},
            [](TierSpec& t, const Parsed& v) { t.oversubscription = v.number; }}};
 }
@@ -99,9 +99,9 @@ void add_corrections(Keys& keys) {
 const std::vector<Key<ClusterSpec>>& cluster_keys() {
   static const Keys table = [] {
     Keys keys;
-    keys.push_back({{"name", text(), required(), "shown in reports"},
+    keys.push_back({{"name", filled_text(), required(), "shown in reports"},
                     [](C& c, const Parsed& v) { c.name = v.text; }});
-    keys.push_back({{"source", text(), required(), "where the figures come from"},
+    keys.push_back({{"source", filled_text(), required(), "where the figures come from"},
                     [](C& c, const Parsed& v) { c.source = v.text; }});
     keys.push_back({{"gpu", reference(Format::gpu), required(), "the GPU of every node"},
                     [](C& c, const Parsed& v) {

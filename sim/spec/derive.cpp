@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "spec/checks.h"
 #include "spec/layout_string.h"
 #include "spec/tables.h"
@@ -26,10 +27,10 @@ void derive_gpus(Checking& c) {
   }
   if (run.gpus == 0) {
     if (run.nodes > kMaxGpus / per_node) {
-      give_up(
-          c, "nodes",
-          fmt::format("{} nodes of {} GPUs are more than {} GPUs", run.nodes, per_node, kMaxGpus),
-          fmt::format("use at most {} nodes", kMaxGpus / per_node));
+      give_up(c, "nodes",
+              fmt::format("{} nodes of {} are more than {} GPUs", run.nodes,
+                          counted(per_node, "GPU"), kMaxGpus),
+              fmt::format("use at most {}", counted(kMaxGpus / per_node, "node")));
       c.log.failed.emplace_back("gpus");
       return;
     }
@@ -40,7 +41,8 @@ void derive_gpus(Checking& c) {
   if (run.nodes != 0 && run.nodes != filled) {
     give_up(
         c, "nodes",
-        fmt::format("{} GPUs fill {} nodes of {}, not {}", run.gpus, filled, per_node, run.nodes),
+        fmt::format("{} {} {} of {}, not {}", counted(run.gpus, "GPU"),
+                    run.gpus == 1 ? "fills" : "fill", counted(filled, "node"), per_node, run.nodes),
         fmt::format("use {}, or leave it out", filled));
   }
   run.nodes = filled;
@@ -58,24 +60,26 @@ void derive_dp(Checking& c) {
   const std::int64_t replica = tp_cp * p.pp;
   const std::string factors = fmt::format("tp {} x cp {} x pp {}", p.tp, p.cp, p.pp);
   if (replica > run.gpus) {
-    give_up(c, "gpus",
-            fmt::format("{} GPUs are fewer than {}", run.gpus,
-                        tp_cp > kMaxGpus ? factors : fmt::format("{} = {}", factors, replica)),
-            "use more GPUs, or smaller tp, cp or pp");
+    complain(c, "gpus",
+             fmt::format("{} {} fewer than {}", counted(run.gpus, "GPU"), is_or_are(run.gpus),
+                         tp_cp > kMaxGpus ? factors : fmt::format("{} = {}", factors, replica)),
+             "use more GPUs, or smaller tp, cp or pp");
     c.log.failed.emplace_back("parallel.dp");
     return;
   }
   if (run.gpus % replica != 0) {
-    give_up(c, "gpus",
-            fmt::format("{} GPUs are not a multiple of {} = {}", run.gpus, factors, replica),
-            "use " + multiples_near(run.gpus, replica, replica));
+    complain(c, "gpus",
+             fmt::format("{} {} not a multiple of {} = {}", counted(run.gpus, "GPU"),
+                         is_or_are(run.gpus), factors, replica),
+             "use " + multiples_near(run.gpus, replica, replica));
     c.log.failed.emplace_back("parallel.dp");
     return;
   }
   const std::int64_t dp = run.gpus / replica;
   if (stated(c, "parallel.dp") != nullptr && p.dp != dp) {
     complain(c, "parallel.dp",
-             fmt::format("{} does not match {} GPUs / ({}) = {}", p.dp, run.gpus, factors, dp),
+             fmt::format("{} does not match {} / ({}) = {}", p.dp, counted(run.gpus, "GPU"),
+                         factors, dp),
              fmt::format("use {}, or leave it out", dp));
   }
   p.dp = dp;
@@ -101,8 +105,9 @@ void derive_batch(Checking& c) {
   }
   if (batch.global % unit != 0) {
     give_up(c, "batch.global",
-            fmt::format("{} sequences are not a multiple of micro {} x dp {} = {}", batch.global,
-                        batch.micro, p.dp, unit),
+            fmt::format("{} {} not a multiple of micro {} x dp {} = {}",
+                        counted(batch.global, "sequence"), is_or_are(batch.global), batch.micro,
+                        p.dp, unit),
             "use " + multiples_near(batch.global, unit, unit) +
                 (batch.global < p.dp ? "; dp cannot cut a sequence, cp can" : ""));
     return;
@@ -140,6 +145,21 @@ void derive_zero_group(Checking& c) {
   }
 }
 
+// Experts are replicated edp times: their state can be cut where dp x cp is 1.
+void warn_of_idle_zero(Checking& c) {
+  const ParallelSpec& p = c.run.parallel;
+  if (!usable(c, {"parallel.zero", "parallel.tp", "parallel.cp", "parallel.dp", "parallel.ep",
+                  "parallel.etp", "model.moe"}) ||
+      p.zero == 0 || p.dp * p.cp > 1 || !stated_in_run(c, "parallel.zero")) {
+    return;
+  }
+  if (!c.run.model.moe || p.tp == p.etp * p.ep) {
+    warn(c, fmt::format("parallel.zero {} has no effect with dp 1 and cp 1: no rank has a copy to "
+                        "share the state with",
+                        p.zero));
+  }
+}
+
 // Sharded gradients and weights are ZeRO 2's and 3's; a stack may state what it does there.
 void warn_sharding(Checking& c) {
   if (!usable(c, {"parallel.zero"})) {
@@ -147,10 +167,10 @@ void warn_sharding(Checking& c) {
   }
   const std::int64_t zero = c.run.parallel.zero;
   if (zero < 2 && c.run.training.grad_sync == GradSync::micro_batch &&
-      find_path(c.root, "training.grad_sync") != nullptr) {
+      stated_in_run(c, "training.grad_sync")) {
     warn(c, "training.grad_sync \"micro_batch\" has no effect with zero below 2");
   }
-  if (zero < 3 && find_path(c.root, "training.reshard_after_forward") != nullptr) {
+  if (zero < 3 && stated_in_run(c, "training.reshard_after_forward")) {
     warn(c, "training.reshard_after_forward has no effect with zero below 3");
   }
 }
@@ -196,6 +216,7 @@ void derive(Checking& c) {
   derive_chunks(c);
   derive_context(c);
   derive_training(c);
+  warn_of_idle_zero(c);
   warn_sharding(c);
 }
 

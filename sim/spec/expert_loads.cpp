@@ -4,6 +4,8 @@
 
 #include <numeric>
 
+#include "base/ids.h"
+#include "base/text.h"
 #include "spec/checks.h"
 #include "spec/sources.h"
 
@@ -54,10 +56,11 @@ void read_expert_loads(Checking& c) {
     }
     tokens.push_back(item.integer);
   }
-  const auto experts = static_cast<std::size_t>(c.run.model.moe->experts);
-  if (tokens.size() != experts) {
-    problem(c, *loads, fmt::format("{} loads for {} experts", tokens.size(), experts),
-            fmt::format("write {} numbers", experts));
+  const auto experts = c.run.model.moe->experts;
+  if (count(tokens) != experts) {
+    problem(c, *loads,
+            fmt::format("{} for {}", counted(count(tokens), "load"), counted(experts, "expert")),
+            fmt::format("write {}", counted(experts, "number")));
   } else if (std::accumulate(tokens.begin(), tokens.end(), std::int64_t{0}) == 0) {
     problem(c, *loads, "no expert gets a token", "write how many each gets");
   } else {

@@ -7,9 +7,9 @@ using Keys = std::vector<Key<GpuSpec>>;
 using G = GpuSpec;
 
 void add_chip(Keys& keys) {
-  keys.push_back({{"name", text(), required(), "shown in reports"},
+  keys.push_back({{"name", filled_text(), required(), "shown in reports"},
                   [](G& g, const Parsed& v) { g.name = v.text; }});
-  keys.push_back({{"source", text(), required(), "where the figures come from"},
+  keys.push_back({{"source", filled_text(), required(), "where the figures come from"},
                   [](G& g, const Parsed& v) { g.source = v.text; }});
   keys.push_back({{"memory_capacity", quantity_above(Dimension::bytes, 0, 1e15), required(),
                    "memory as nvidia-smi shows it"},
@@ -52,7 +52,7 @@ void add_gemm(Keys& keys) {
                   [](G& g, const Parsed& v) { g.efficiency.gemm.peak_fraction = v.number; }});
   keys.push_back({{at + ".k_half", number(0, 1e6), required(), "K at which the ramp is one half"},
                   [](G& g, const Parsed& v) { g.efficiency.gemm.k_half = v.number; }});
-  keys.push_back({{at + ".source", text(), required(), "where the figures come from"},
+  keys.push_back({{at + ".source", filled_text(), required(), "where the figures come from"},
                   [](G& g, const Parsed& v) { g.efficiency.gemm.source = v.text; }});
   keys.push_back({{at + ".table", any_value(), absent(), "measured efficiencies by shape"}, {}});
 }
@@ -72,7 +72,7 @@ void add_attention(Keys& keys, const std::string& version) {
   keys.push_back({{at + ".sequence_half", number(0, 1e8), required(),
                    "sequence at which the ramp is one half"},
                   [entry](G& g, const Parsed& v) { entry(g, v).sequence_half = v.number; }});
-  keys.push_back({{at + ".source", text(), required(), "where the figures come from"},
+  keys.push_back({{at + ".source", filled_text(), required(), "where the figures come from"},
                   [entry](G& g, const Parsed& v) { entry(g, v).source = v.text; }});
 }
 
@@ -94,8 +94,9 @@ void add_efficiency(Keys& keys) {
       {{"efficiency.memory.bandwidth_fraction", number_above(0, 1), required(),
         "sustained fraction of the memory bandwidth"},
        [](G& g, const Parsed& v) { g.efficiency.memory.bandwidth_fraction = v.number; }});
-  keys.push_back({{"efficiency.memory.source", text(), required(), "where the figures come from"},
-                  [](G& g, const Parsed& v) { g.efficiency.memory.source = v.text; }});
+  keys.push_back(
+      {{"efficiency.memory.source", filled_text(), required(), "where the figures come from"},
+       [](G& g, const Parsed& v) { g.efficiency.memory.source = v.text; }});
   keys.push_back({{"efficiency.memory.table", any_value(), absent(), "measured efficiencies"}, {}});
   keys.push_back(
       {{"efficiency.grouped_gemm", any_value(), absent(), "expert matrix products"}, {}});

@@ -91,14 +91,25 @@ class TableReader {
     }
     for (std::size_t i = 0; i < object.keys.size(); ++i) {
       const std::string& key = object.keys[i];
-      const bool schema = level.empty() && key == "$schema";
-      if (schema || std::find(known.begin(), known.end(), key) != known.end()) {
+      if (level.empty() && key == "$schema") {
+        check_schema(object.items[i]);
+        continue;
+      }
+      if (std::find(known.begin(), known.end(), key) != known.end()) {
         continue;
       }
       const std::string near = suggestion(key, known);
       add_problem(log_, object.items[i], "unknown key " + brief_quote(key),
                   near.empty() ? "known keys: " + join(known, ", ")
                                : fmt::format("did you mean {}?", quote(near)));
+    }
+  }
+
+  // Editors read it, we do not.
+  void check_schema(const JsonValue& value) {
+    if (value.kind != JsonValue::Kind::string) {
+      add_problem(log_, value, fmt::format("{} is no address of a schema", brief_json(value)),
+                  "write a string, or leave it out");
     }
   }
 

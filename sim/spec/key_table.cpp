@@ -18,6 +18,9 @@ ValueType of_kind(ValueType::Kind kind) {
 }
 
 std::string number_range(const ValueType& type) {
+  if (type.below_high) {
+    return fmt::format("from {:g} and below {:g}", type.low, type.high);
+  }
   return fmt::format("{} {:g} {} {:g}", type.above_low ? "above" : "from", type.low,
                      type.above_low ? "and at most" : "to", type.high);
 }
@@ -50,8 +53,21 @@ ValueType number_above(double low, double high) {
   return type;
 }
 
+ValueType number_below(double low, double high) {
+  ValueType type = number(low, high);
+  type.below_high = true;
+  return type;
+}
+
 ValueType boolean() { return of_kind(ValueType::Kind::boolean); }
 ValueType text() { return of_kind(ValueType::Kind::string); }
+
+ValueType filled_text() {
+  ValueType type = text();
+  type.filled = true;
+  return type;
+}
+
 ValueType object() { return of_kind(ValueType::Kind::object); }
 ValueType any_value() { return of_kind(ValueType::Kind::any); }
 
@@ -156,14 +172,6 @@ std::string meant_name(const std::string& word, const std::vector<std::string>& 
     }
   }
   return nearest_name(word, known);
-}
-
-std::string join_or(const std::vector<std::string>& words) {
-  if (words.size() < 2) {
-    return words.empty() ? "" : words.front();
-  }
-  const std::vector<std::string> head(words.begin(), words.end() - 1);
-  return join(head, ", ") + " or " + words.back();
 }
 
 std::string_view format_name(Format format) {

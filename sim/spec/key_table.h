@@ -38,7 +38,9 @@ struct ValueType {
   std::int64_t max = 0;
   double low = 0;  // number; quantity in base units
   double high = 0;
-  bool above_low = false;  // low itself is excluded
+  bool above_low = false;   // low itself is excluded
+  bool below_high = false;  // high itself is excluded
+  bool filled = false;      // string: more than blanks
   Dimension dimension = Dimension::bytes;
   std::vector<std::string> choices;
   std::vector<KeyInfo> element;
@@ -67,8 +69,10 @@ struct KeyInfo {
 [[nodiscard]] ValueType integer(std::int64_t min, std::int64_t max);
 [[nodiscard]] ValueType number(double low, double high);        // low <= x <= high
 [[nodiscard]] ValueType number_above(double low, double high);  // low < x <= high
+[[nodiscard]] ValueType number_below(double low, double high);  // low <= x < high
 [[nodiscard]] ValueType boolean();
 [[nodiscard]] ValueType text();
+[[nodiscard]] ValueType filled_text();  // neither empty nor blank
 [[nodiscard]] ValueType choice(std::vector<std::string> choices);
 [[nodiscard]] ValueType quantity(Dimension dimension, double low, double high);
 [[nodiscard]] ValueType quantity_above(Dimension dimension, double low, double high);
@@ -93,8 +97,6 @@ struct KeyInfo {
 // The name that was probably meant: an exact beginning of a known name, else the nearest; or "".
 [[nodiscard]] std::string meant_name(const std::string& word,
                                      const std::vector<std::string>& known);
-// "a, b or c"
-[[nodiscard]] std::string join_or(const std::vector<std::string>& words);
 
 [[nodiscard]] std::string_view format_name(Format format);  // "run", "model", ...
 

@@ -20,7 +20,9 @@ void say_wrong_kind(Parsed& out, const JsonValue& json, const ValueType& type) {
   const bool plain = type.kind == ValueType::Kind::integer ||
                      type.kind == ValueType::Kind::number || type.kind == ValueType::Kind::boolean;
   const bool quoted = json.kind == JsonValue::Kind::string && plain;
-  add_problem(*out.log, json, fmt::format("{} is {}", brief_json(json), kind_name(json.kind)),
+  const bool null = json.kind == JsonValue::Kind::null;
+  add_problem(*out.log, json,
+              null ? "is null" : fmt::format("{} is {}", brief_json(json), kind_name(json.kind)),
               fmt::format("write {}{}", describe(type), quoted ? ", without quotes" : ""));
 }
 
@@ -52,7 +54,8 @@ bool read_integer(const JsonValue& json, const ValueType& type, Parsed& out, std
 }
 
 bool in_range(double value, const ValueType& type) {
-  return (type.above_low ? value > type.low : value >= type.low) && value <= type.high;
+  return (type.above_low ? value > type.low : value >= type.low) &&
+         (type.below_high ? value < type.high : value <= type.high);
 }
 
 bool read_number(const JsonValue& json, const ValueType& type, Parsed& out) {
@@ -149,6 +152,19 @@ bool read_items(const JsonValue& json, const ValueType& type, Parsed& out) {
   return good;
 }
 
+bool read_text(const JsonValue& json, const ValueType& type, Parsed& out) {
+  if (json.kind != JsonValue::Kind::string) {
+    say_wrong_kind(out, json, type);
+    return false;
+  }
+  if (type.filled && json.text.find_first_not_of(" \t\r\n") == std::string::npos) {
+    say_wrong(out, json.text.empty() ? "is empty" : "is blank", "write a string that is not empty");
+    return false;
+  }
+  out.text = json.text;
+  return true;
+}
+
 bool read_plain(const JsonValue& json, const ValueType& type, JsonValue::Kind kind, Parsed& out) {
   if (json.kind != kind) {
     say_wrong_kind(out, json, type);
@@ -169,8 +185,7 @@ bool read_value(const JsonValue& json, const ValueType& type, Parsed& out) {
       out.boolean = json.boolean;
       return read_plain(json, type, JsonValue::Kind::boolean, out);
     case ValueType::Kind::string:
-      out.text = json.text;
-      return read_plain(json, type, JsonValue::Kind::string, out);
+      return read_text(json, type, out);
     case ValueType::Kind::choice:
       if (read_choice(json, type, out, out.choice)) {
         out.text = json.text;

@@ -1,6 +1,7 @@
 // Names that run and cluster files may use for things that other folders implement: the one list
 // from which files are read, schemas written and `shardsim list` printed. Whether this version
-// implements a name is said in unsupported.cpp.
+// implements a name is known to the tables of those folders (RunRule in run_rule.h), and for
+// protocols to unsupported.cpp.
 #pragma once
 
 #include <string>

@@ -34,10 +34,10 @@ void add_measured(Keys& keys) {
   add_figure(keys, "layer_bwd_ms", &Measured::layer_backward_ms,
              "one layer backward, milliseconds, with its recomputation");
   add_figure(keys, "tflops_per_gpu", &Measured::tflops_per_gpu, "TFLOP/s in flops_convention");
-  keys.push_back({{"measured.flops_convention", text(),
-                   derived("not stated: TFLOP/s are listed, not scored"),
-                   "what tflops_per_gpu counts (shardsim list flops-conventions)"},
-                  [](M& m, const Parsed& v) { m.measured.flops_convention = v.text; }});
+  keys.push_back(
+      {{"measured.flops_convention", text(), derived("not stated: TFLOP/s are listed, not scored"),
+        "what tflops_per_gpu counts (shardsim list flops-conventions)"},
+       [](M& m, const Parsed& v) { m.measured.flops_convention = v.text; }});
   add_figure(keys, "mem_gib", &Measured::peak_gib, "peak memory of the worst GPU, GiB");
   add_figure(keys, "mem_states_gib", &Measured::states_gib,
              "weights, gradients and optimizer of the first stage, GiB");
@@ -89,8 +89,8 @@ std::string stem(const std::string& file) {
 }
 
 // A record's own mistakes go to `problems`; what is wrong with its config only refuses the record.
-void read_record(const JsonValue& item, const std::string& file, MeasuredFile& out,
-                 std::vector<Problem>& problems) {
+void read_record(const JsonValue& item, const std::string& file, const RunRules& rules,
+                 MeasuredFile& out, std::vector<Problem>& problems) {
   ReadLog log;
   MeasuredRun record;
   read_into(record, item, measured_keys(), "", log);
@@ -103,7 +103,7 @@ void read_record(const JsonValue& item, const std::string& file, MeasuredFile& o
     JsonValue tree = *config;
     resolve_reference(tree, Format::run, log.problems);
     if (!log.problems.empty()) throw ConfigError(log.problems);
-    record.run = read_run_value(std::move(tree), file);
+    record.run = read_run_value(std::move(tree), file, rules);
     out.runs.push_back(std::move(record));
   } catch (const ConfigError& error) {
     out.refused.push_back({record.id, error.problems()});
@@ -117,7 +117,7 @@ const std::vector<Key<MeasuredRun>>& measured_keys() {
   return keys;
 }
 
-MeasuredFile read_measured_runs(const std::string& file) {
+MeasuredFile read_measured_runs(const std::string& file, const RunRules& rules) {
   std::vector<Problem> problems;
   const std::optional<JsonValue> root = load_json(file, problems);
   if (root && root->kind != JsonValue::Kind::array) {
@@ -138,7 +138,7 @@ MeasuredFile read_measured_runs(const std::string& file) {
       problems.push_back({file, id->pointer, "a second record is called " + brief_json(*id),
                           "give each record an id of its own"});
     }
-    read_record(item, file, out, problems);
+    read_record(item, file, rules, out, problems);
   }
   if (!problems.empty()) throw ConfigError(std::move(problems));
   return out;

@@ -55,7 +55,7 @@ void add_mla(Keys& keys) {
 
 void add_sizes(Keys& keys) {
   using M = ModelSpec;
-  keys.push_back({{"name", text(), required(), "shown in reports"},
+  keys.push_back({{"name", filled_text(), required(), "shown in reports"},
                   [](M& m, const Parsed& v) { m.name = v.text; }});
   keys.push_back({{"layers", integer(1, kMaxLayers), required(), "transformer layers"},
                   [](M& m, const Parsed& v) { m.layers = v.integer; }});
@@ -92,7 +92,7 @@ void add_kinds(Keys& keys) {
   keys.push_back({{"activation", choice({"silu", "gelu", "relu"}),
                    derived("silu with rmsnorm, gelu with layernorm"), "activation of the MLP"},
                   [](M& m, const Parsed& v) { m.activation = static_cast<Activation>(v.choice); }});
-  keys.push_back({{"dropout", number(0, 1), derived("0 with rmsnorm, 0.1 with layernorm"),
+  keys.push_back({{"dropout", number_below(0, 1), derived("0 with rmsnorm, 0.1 with layernorm"),
                    "probability of dropout"},
                   [](M& m, const Parsed& v) { m.dropout = v.number; }});
   keys.push_back({{"max_positions", integer(1, kMaxSequence),
@@ -112,7 +112,7 @@ void derive_head_dim(ModelSpec& model, const JsonValue& json, const std::string&
   }
   log.failed.push_back(prefix + "head_dim");
   add_problem(log, *find(json, "heads"),
-              fmt::format("{} heads do not divide hidden {}", model.heads, model.hidden),
+              fmt::format("heads {} does not divide hidden {}", model.heads, model.hidden),
               "state head_dim, or use heads that divide hidden");
 }
 

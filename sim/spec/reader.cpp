@@ -9,6 +9,7 @@
 
 #include "base/errors.h"
 #include "spec/checks.h"
+#include "spec/overrides.h"
 #include "spec/sources.h"
 #include "spec/tables.h"
 
@@ -110,8 +111,34 @@ std::vector<std::string> told_defaults(const RunSpec& run, const JsonValue& root
   return told;
 }
 
+// Whether nothing in or around these keys was wrong by itself.
+bool intact(const ReadLog& log, const std::vector<std::string>& keys) {
+  const auto within = [](const std::string& key, const std::string& outer) {
+    return key.compare(0, outer.size(), outer) == 0 &&
+           (key.size() == outer.size() || key[outer.size()] == '.');
+  };
+  return std::none_of(log.failed.begin(), log.failed.end(), [&](const std::string& failed) {
+    return std::any_of(keys.begin(), keys.end(), [&](const std::string& key) {
+      return within(failed, key) || within(key, failed);
+    });
+  });
+}
+
+void apply_rules(Checking& c, const RunRules& rules) {
+  for (const RunRule& rule : rules) {
+    if (!intact(c.log, rule.keys)) {
+      continue;
+    }
+    for (Problem& problem : rule.problems(c.run)) {
+      std::string key = problem.pointer.substr(1);
+      std::replace(key.begin(), key.end(), '/', '.');  // pointers of rules have plain keys
+      complain(c, key, std::move(problem.what), std::move(problem.right));
+    }
+  }
+}
+
 RunSpec read_run_tree(JsonValue root, const std::string& file, const Overrides& overrides,
-                      ReadLog log) {
+                      const RunRules& rules, ReadLog log) {
   const JsonValue* stack = find(root, "stack");
   if (stack != nullptr && stack->kind == JsonValue::Kind::null) {
     remove_key(root, "stack");
@@ -145,6 +172,7 @@ RunSpec read_run_tree(JsonValue root, const std::string& file, const Overrides& 
   validate_machine(checking);
   validate_perturbations(checking);
   refuse_unsupported(checking, "");
+  apply_rules(checking, rules);
   throw_if_any(std::move(log.problems));
   run.defaults_taken = told_defaults(run, root, log.defaults_taken);
   return run;
@@ -183,24 +211,25 @@ const std::vector<KeyInfo>& key_infos(Format format) {
   return stack_infos;
 }
 
-RunSpec read_run_value(JsonValue root, const std::string& file) {
+RunSpec read_run_value(JsonValue root, const std::string& file, const RunRules& rules) {
   ReadLog log;
   JsonValue object = must_be_object(std::move(root), log.problems, file);
-  return read_run_tree(std::move(object), file, {}, std::move(log));
+  return read_run_tree(std::move(object), file, {}, rules, std::move(log));
 }
 
-RunSpec read_run(const std::string& source, const Overrides& overrides) {
+RunSpec read_run(const std::string& source, const Overrides& overrides, const RunRules& rules) {
   ReadLog log;
   std::optional<JsonValue> root = load_json(source, log.problems);
   JsonValue object = must_be_object(std::move(root), log.problems, source);
-  return read_run_tree(std::move(object), source, overrides, std::move(log));
+  return read_run_tree(std::move(object), source, overrides, rules, std::move(log));
 }
 
-RunSpec read_run_text(std::string_view text, const std::string& file, const Overrides& overrides) {
+RunSpec read_run_text(std::string_view text, const std::string& file, const Overrides& overrides,
+                      const RunRules& rules) {
   ReadLog log;
   std::optional<JsonValue> root = parse_source(text, file, log.problems);
   JsonValue object = must_be_object(std::move(root), log.problems, file);
-  return read_run_tree(std::move(object), file, overrides, std::move(log));
+  return read_run_tree(std::move(object), file, overrides, rules, std::move(log));
 }
 
 ClusterSpec read_cluster(const std::string& name_or_path, const Overrides& overrides) {

@@ -15,23 +15,25 @@
 
 #include "spec/format.h"
 #include "spec/measured_run.h"
+#include "spec/run_rule.h"
 #include "spec/run_spec.h"
 
 namespace shardsim {
 
 using Overrides = std::vector<std::string>;  // "key.path=value", in order
 
-[[nodiscard]] RunSpec read_run(const std::string& source, const Overrides& overrides = {});
+[[nodiscard]] RunSpec read_run(const std::string& source, const Overrides& overrides = {},
+                               const RunRules& rules = {});
 // The same of a text; `file` is what messages call it and paths are relative to.
 [[nodiscard]] RunSpec read_run_text(std::string_view text, const std::string& file,
-                                    const Overrides& overrides = {});
+                                    const Overrides& overrides = {}, const RunRules& rules = {});
 // By name or path; keys of overrides are the cluster's own ("node.nics.count=4").
 [[nodiscard]] ClusterSpec read_cluster(const std::string& name_or_path,
                                        const Overrides& overrides = {});
 [[nodiscard]] ModelSpec read_model(const std::string& name_or_path);
 // Published measurements. ConfigError when the file or a record is malformed; a record whose config
 // cannot be run is among MeasuredFile::refused.
-[[nodiscard]] MeasuredFile read_measured_runs(const std::string& file);
+[[nodiscard]] MeasuredFile read_measured_runs(const std::string& file, const RunRules& rules = {});
 
 // Names of the data folder's files of a format, sorted; none for Format::run. Throws ConfigError
 // when the data folder has none.

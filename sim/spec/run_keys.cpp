@@ -149,7 +149,7 @@ std::vector<Key<Perturbation>> perturbation_keys() {
              p.kind = P::Kind::node;
              p.index = v.integer;
            }},
-          {{"link", text(), absent(), "name of a slow or dead link, such as node3.nic2"},
+          {{"link", filled_text(), absent(), "name of a slow or dead link, such as node3.nic2"},
            [](P& p, const Parsed& v) {
              p.kind = P::Kind::link;
              p.link = v.text;

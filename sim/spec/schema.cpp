@@ -58,7 +58,15 @@ JsonValue list_schema(JsonValue item) {
 JsonValue number_schema(const ValueType& type) {
   JsonValue schema = of_type("number");
   put(schema, type.above_low ? "exclusiveMinimum" : "minimum", json_number(type.low));
-  put(schema, "maximum", json_number(type.high));
+  put(schema, type.below_high ? "exclusiveMaximum" : "maximum", json_number(type.high));
+  return schema;
+}
+
+JsonValue text_schema(const ValueType& type) {
+  JsonValue schema = of_type("string");
+  if (type.filled) {
+    put(schema, "pattern", json_string("[^ \\t\\r\\n]"));
+  }
   return schema;
 }
 
@@ -72,7 +80,7 @@ JsonValue schema_of(const KeyInfo& row, const std::vector<KeyInfo>& rows) {
     case ValueType::Kind::boolean:
       return of_type("boolean");
     case ValueType::Kind::string:
-      return of_type("string");
+      return text_schema(type);
     case ValueType::Kind::choice:
       return choice_schema(type);
     case ValueType::Kind::quantity:

@@ -1,4 +1,4 @@
-// Where JSON comes from: files, standard input, names of the data folder, overrides.
+// Where JSON comes from: files, standard input, names of the data folder.
 #pragma once
 
 #include <optional>
@@ -11,9 +11,6 @@
 #include "spec/json_value.h"
 
 namespace shardsim {
-
-// What overrides are called in messages.
-inline constexpr const char* kOverrideFile = "--set";
 
 // The tree of a file ("-": standard input); nothing when it cannot be read. `right` is said when
 // there is no such file.
@@ -40,9 +37,5 @@ void resolve_reference(JsonValue& value, Format format, std::vector<Problem>& pr
 
 // Replaces every reference of a file of `format`, nested ones too.
 void resolve_references(JsonValue& root, Format format, std::vector<Problem>& problems);
-
-// Applies one `key.path=value`; references on the way are replaced first.
-void apply_override(JsonValue& root, Format format, const std::string& text,
-                    std::vector<Problem>& problems);
 
 }  // namespace shardsim

@@ -132,10 +132,9 @@ void add_software(std::vector<Key<StackFile>>& keys) {
   keys.push_back({{"weight_gradient_placeholders", boolean(), by_default("false"),
                    "fused weight gradients leave an unread tensor of each distinct shape"},
                   [](S& s, const Parsed& v) { s.stack.weight_gradient_placeholders = v.boolean; }});
-  keys.push_back(
-      {{"elementwise_factor", number_above(0, 100), derived("1.0, with eager kernels 1.6"),
-        "traffic of memory-bound kernels over the least possible"},
-       [](S& s, const Parsed& v) { s.stack.elementwise_factor = v.number; }});
+  keys.push_back({{"elementwise_factor", number(1, 100), derived("1.0, with eager kernels 1.6"),
+                   "traffic of memory-bound kernels over the least possible"},
+                  [](S& s, const Parsed& v) { s.stack.elementwise_factor = v.number; }});
 }
 
 }  // namespace
@@ -156,9 +155,9 @@ const std::vector<Key<TrainingSpec>>& training_keys() {
 const std::vector<Key<StackFile>>& stack_keys() {
   static const std::vector<Key<StackFile>> table = [] {
     std::vector<Key<StackFile>> keys;
-    keys.push_back({{"name", text(), required(), "shown in reports"},
+    keys.push_back({{"name", filled_text(), required(), "shown in reports"},
                     [](StackFile& s, const Parsed& v) { s.stack.name = v.text; }});
-    keys.push_back({{"source", text(), required(), "where the statements come from"},
+    keys.push_back({{"source", filled_text(), required(), "where the statements come from"},
                     [](StackFile& s, const Parsed& v) { s.stack.source = v.text; }});
     keys.push_back(
         {{"training", object(), absent(), "defaults for the training keys of runs"}, {}});

@@ -7,6 +7,7 @@
 #include "spec/key_reader.h"
 #include "spec/measured_run.h"
 #include "spec/model_spec.h"
+#include "spec/run_rule.h"
 #include "spec/run_spec.h"
 
 namespace shardsim {
@@ -52,6 +53,7 @@ struct StackFile {
 [[nodiscard]] StackSpec read_stack_value(const JsonValue& json, const std::string& prefix,
                                          TrainingSpec& training, ReadLog& log);
 // A run that stands inside another file. Throws ConfigError with all its problems.
-[[nodiscard]] RunSpec read_run_value(JsonValue root, const std::string& file);
+[[nodiscard]] RunSpec read_run_value(JsonValue root, const std::string& file,
+                                     const RunRules& rules);
 
 }  // namespace shardsim

@@ -1,8 +1,7 @@
-// What the formats can say and this version does not do: refused by name. One line per feature;
-// whoever implements it deletes its line.
+// What the formats can say and this version does not do: refused by name, here and nowhere else.
+// One line per feature; whoever implements it deletes its line. Schedules, collective algorithms
+// and fabric families have tables of their own, which say what there is (RunRule in run_rule.h).
 #include <fmt/format.h>
-
-#include <algorithm>
 
 #include "base/text.h"
 #include "spec/checks.h"
@@ -26,14 +25,6 @@ bool above_zero(const RunSpec& /*run*/, const JsonValue& value) {
 }
 bool is_true(const RunSpec& /*run*/, const JsonValue& value) { return value.boolean; }
 
-bool one_of(const std::string& word, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-bool ring_or_hierarchical(const RunSpec& /*run*/, const JsonValue& value) {
-  return one_of(value.text, {"ring", "hierarchical"});
-}
-
 std::vector<Later> layout_and_training() {
   return {
       {"training.recompute_modules",
@@ -56,19 +47,6 @@ std::vector<Later> models() {
 
 std::vector<Later> collectives_and_the_rest() {
   return {
-      {"collectives.*.algorithm",
-       [](const RunSpec&, const JsonValue& value) {
-         return !one_of(value.text, {"auto", "ring", "hierarchical", "pairwise"});
-       },
-       "this algorithm", R"(use "auto", "ring" or "hierarchical")"},
-      {"collectives.all_to_all.algorithm", ring_or_hierarchical,
-       "a choice of algorithm for this primitive", R"(use "auto")"},
-      {"collectives.send_recv.algorithm", ring_or_hierarchical,
-       "a choice of algorithm for this primitive", R"(use "auto")"},
-      {"collectives.broadcast.algorithm", ring_or_hierarchical,
-       "a choice of algorithm for this primitive", R"(use "auto")"},
-      {"collectives.reduce.algorithm", ring_or_hierarchical,
-       "a choice of algorithm for this primitive", R"(use "auto")"},
       {"collectives.*.protocol",
        [](const RunSpec&, const JsonValue& value) { return value.text != "auto"; },
        "a choice of protocol", R"(use "auto")"},
@@ -86,11 +64,6 @@ std::vector<Later> clusters() {
       {"cluster.node.nvlink.kind",
        [](const RunSpec&, const JsonValue& value) { return value.text != "switch"; },
        "this way to join the GPUs of a node", R"(use "switch")"},
-      {"cluster.fabric.family",
-       [](const RunSpec&, const JsonValue& value) {
-         return !one_of(value.text, {"rail_optimised", "fat_tree", "single_node"});
-       },
-       "this fabric family", R"(use "rail_optimised", "fat_tree" or "single_node")"},
       {"cluster.fabric.spreading",
        [](const RunSpec&, const JsonValue& value) { return value.text != "ideal"; },
        "hash spreading", R"(use "ideal")"},

@@ -70,10 +70,10 @@ void check_heads(Checking& c) {
              "use " + list_near(divisors(p.cp), ranks));
   } else if (!shares_heads(run, ranks)) {
     complain(c, key,
-             fmt::format("all-to-all over {} ranks cannot share out {} query and {} KV heads of a "
-                         "TP rank evenly",
-                         ranks, std::max<std::int64_t>(1, run.model.heads / p.tp),
-                         kv_heads_of_tp_rank(run)),
+             fmt::format("all-to-all over {} cannot share out {} and {} of a TP rank evenly",
+                         counted(ranks, "rank"),
+                         counted(std::max<std::int64_t>(1, run.model.heads / p.tp), "query head"),
+                         counted(kv_heads_of_tp_rank(run), "KV head")),
              other_ways(run, whole ? "cp" : "cp_a2a"));
   } else if (!whole && ranks == 1) {
     complain(c, "parallel.cp_comm",

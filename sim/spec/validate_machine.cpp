@@ -28,36 +28,35 @@ void bound(Checking& c, std::string_view key, const Product& product, const std:
 
 double d(std::int64_t value) { return static_cast<double>(value); }
 
-void check_job_size(Checking& c) {
-  const RunSpec& run = c.run;
-  if (run.nodes > 1 && run.cluster.fabric.family == "single_node" &&
-      usable(c, {"cluster.fabric.family", "gpus", "nodes"})) {
-    complain(c, "gpus",
-             fmt::format("{} GPUs need {} nodes, a single_node cluster has one of {}", run.gpus,
-                         run.nodes, run.cluster.node.gpus_used),
-             fmt::format("use at most {}, or a cluster with a fabric", run.cluster.node.gpus_used));
-  } else if (run.nodes > 1 && run.cluster.node.nics == 0 &&
-             usable(c, {"cluster.node.nics", "cluster.node.nics.count", "gpus", "nodes"})) {
-    complain(c, "cluster.node.nics",
-             fmt::format("{} nodes cannot reach each other without NICs", run.nodes),
-             fmt::format("state nics, or use at most {} GPUs", run.cluster.node.gpus_used));
-  }
+bool has_peak(const GpuSpec& gpu, Precision precision) {
+  return gpu.peak.find(precision) != gpu.peak.end();
 }
 
-void check_gpu(Checking& c) {
-  const RunSpec& run = c.run;
-  const GpuSpec& gpu = run.cluster.gpu;
-  if (usable(c, {"training.precision", "cluster.gpu.peak"}) &&
-      gpu.peak.find(run.training.precision) == gpu.peak.end() &&
-      usable(c, {"cluster.gpu.peak." + std::string(name(run.training.precision))})) {
-    std::vector<std::string> known;
-    for (const auto& [precision, peak] : gpu.peak) {
+// Training in a low precision also multiplies in the format that tensors keep.
+void check_peak(Checking& c) {
+  const GpuSpec& gpu = c.run.cluster.gpu;
+  const Precision wanted = c.run.training.precision;
+  const Precision lacking = has_peak(gpu, wanted) ? tensor_precision(wanted) : wanted;
+  if (has_peak(gpu, lacking) || !usable(c, {"training.precision", "cluster.gpu.peak",
+                                            "cluster.gpu.peak." + std::string(name(lacking))})) {
+    return;
+  }
+  std::vector<std::string> known;
+  for (const auto& [precision, peak] : gpu.peak) {
+    if (has_peak(gpu, tensor_precision(precision))) {
       known.emplace_back(name(precision));
     }
-    complain(c, "training.precision",
-             fmt::format("{} has no peak in {}", gpu.name, name(run.training.precision)),
-             known.empty() ? "add it to the GPU's peak" : "use " + join_or(known));
   }
+  complain(
+      c, "training.precision",
+      fmt::format("{} has no peak in {}", gpu.name, name(lacking)) +
+          (lacking == wanted ? "" : fmt::format(", which training in {} also uses", name(wanted))),
+      known.empty() ? "add it to the GPU's peak" : "use " + join_or(known));
+}
+
+void check_flash(Checking& c) {
+  const RunSpec& run = c.run;
+  const GpuSpec& gpu = run.cluster.gpu;
   const std::string& flash = run.stack.flash_version;
   if (run.training.attention == AttentionKind::flash &&
       usable(c, {"stack.flash_version", "training.attention", "cluster.gpu.efficiency.attention",
@@ -70,6 +69,36 @@ void check_gpu(Checking& c) {
     complain(c, "stack.flash_version",
              fmt::format("{} has no figures for flash attention {}", gpu.name, quote(flash)),
              known.empty() ? "add them, or use attention \"unfused\"" : "use " + join_or(known));
+  }
+}
+
+// Narrower formats are never slower on the same matrix units.
+int narrowness(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+      return 0;
+    case Precision::fp16:
+    case Precision::bf16:
+      return 1;
+    case Precision::fp8:
+    case Precision::mxfp8:
+      return 2;
+    case Precision::nvfp4:
+      return 3;
+  }
+  return 0;
+}
+
+// A peak in the wrong row, or one quoted with sparsity.
+void warn_of_peaks(Checking& c) {
+  const GpuSpec& gpu = c.run.cluster.gpu;
+  for (const auto& [wide, slow] : gpu.peak) {
+    for (const auto& [narrow, fast] : gpu.peak) {
+      if (narrowness(wide) < narrowness(narrow) && slow > fast) {
+        warn(c, fmt::format("{}: its {} peak of {} is above its {} peak of {}", gpu.name,
+                            name(wide), format_flops(slow), name(narrow), format_flops(fast)));
+      }
+    }
   }
 }
 
@@ -108,15 +137,15 @@ void check_tp_group(Checking& c) {
   const std::int64_t nodes = nodes_of_tp_group(run);
   if (nodes > 1) {
     warn(c, fmt::format("a TP group of {} spans {} nodes: its collectives leave the NVLink domain "
-                        "of {} GPUs",
-                        run.parallel.tp, nodes, run.cluster.node.gpus_used));
+                        "of {}",
+                        run.parallel.tp, nodes, counted(run.cluster.node.gpus_used, "GPU")));
   }
 }
 
 void check_link_bandwidth(Checking& c, const std::string& key, bool needed, const LinkSpec& link) {
   const std::string bandwidth = key + ".bandwidth_per_direction";
   if (needed && link.bandwidth_per_direction.value() == 0 && usable(c, {key, bandwidth})) {
-    complain(c, bandwidth, "is missing", "write " + quantity_form(Dimension::bandwidth));
+    give_up(c, bandwidth, "is missing", "write " + quantity_form(Dimension::bandwidth));
   }
 }
 
@@ -155,9 +184,9 @@ void validate_cluster(Checking& c) {
   const ClusterSpec& cluster = c.run.cluster;
   const NodeSpec& node = cluster.node;
   if (usable(c, {"cluster.node.gpus", "cluster.node.gpus_used"}) && node.gpus_used > node.gpus) {
-    complain(c, "cluster.node.gpus_used",
-             fmt::format("{} of a node's {} GPUs", node.gpus_used, node.gpus),
-             fmt::format("use at most {}", node.gpus));
+    give_up(c, "cluster.node.gpus_used",
+            fmt::format("{} of a node's {}", node.gpus_used, counted(node.gpus, "GPU")),
+            fmt::format("use at most {}", node.gpus));
   }
   check_link_bandwidth(c, "cluster.node.nvlink",
                        node.nvlink_kind != NvlinkKind::none && node.gpus > 1 &&
@@ -169,14 +198,15 @@ void validate_cluster(Checking& c) {
   if (usable(c,
              {"cluster.fabric.family", "cluster.fabric.nodes_per_leaf", "cluster.fabric.tiers"}) &&
       fabric.family != "single_node" && fabric.nodes_per_leaf == 0) {
-    complain(c, "cluster.fabric.nodes_per_leaf", "is missing",
-             "write it, or tiers whose first radix gives it");
+    give_up(c, "cluster.fabric.nodes_per_leaf", "is missing",
+            "write it, or tiers whose first radix gives it");
   }
 }
 
 void validate_machine(Checking& c) {
-  check_job_size(c);
-  check_gpu(c);
+  check_peak(c);
+  check_flash(c);
+  warn_of_peaks(c);
   check_tp_group(c);
 }
 

@@ -53,9 +53,10 @@ void refuse_without_experts(Checking& c) {
 void check_choice(Checking& c) {
   const MoeSpec& moe = *c.run.model.moe;
   if (usable(c, {"model.moe.top_k", "model.moe.experts"}) && moe.top_k > moe.experts) {
-    complain(c, "model.moe.top_k",
-             fmt::format("a token cannot visit {} of {} experts", moe.top_k, moe.experts),
-             fmt::format("use at most {}", moe.experts));
+    complain(
+        c, "model.moe.top_k",
+        fmt::format("a token cannot visit {} of {}", moe.top_k, counted(moe.experts, "expert")),
+        fmt::format("use at most {}", moe.experts));
   }
   if (usable(c, {"model.bias"}) && c.run.model.bias == Bias::all) {
     complain(c, "model.bias", "biases of experts are not available in this version",
@@ -76,19 +77,20 @@ void warn_of_drops(Checking& c) {
 // etp x ep x edp x pp over the same ranks as tp x cp x dp x pp.
 void check_grid(Checking& c) {
   const ParallelSpec& p = c.run.parallel;
-  if (!usable(c, {"parallel", "gpus"})) {
+  if (!usable(c, {"parallel", "parallel.tp", "parallel.cp", "parallel.pp", "parallel.dp",
+                  "parallel.ep", "parallel.etp", "parallel.order", "gpus"})) {
     return;
   }
   const std::int64_t stage = c.run.gpus / p.pp;
   if (p.etp > stage || p.ep > stage || stage % (p.etp * p.ep) != 0) {
-    const std::string needs = fmt::format("etp {} x ep {} x pp {} = {} ranks", p.etp, p.ep, p.pp,
-                                          static_cast<std::int64_t>(p.etp * p.ep * p.pp));
+    const std::string needs = fmt::format("etp {} x ep {} x pp {} = {}", p.etp, p.ep, p.pp,
+                                          counted(p.etp * p.ep * p.pp, "rank"));
     const bool fewer = p.etp * p.ep > stage;
     const std::string etp = p.etp > 1 ? "set etp 1, or " : "";
     complain(c, p.etp > 1 ? "parallel.etp" : "parallel.ep",
              fewer ? fmt::format("the experts' grid needs {}, there are {}", needs, c.run.gpus)
-                   : fmt::format("{} GPUs are not a multiple of {} of the experts' grid",
-                                 c.run.gpus, needs),
+                   : fmt::format("{} {} not a multiple of {} of the experts' grid",
+                                 counted(c.run.gpus, "GPU"), is_or_are(c.run.gpus), needs),
              fmt::format("{}use ep {}", etp, list_near(divisors(stage), p.ep)));
     return;
   }
@@ -96,9 +98,10 @@ void check_grid(Checking& c) {
   const std::int64_t experts = stride_of_pp(p, true);
   if (p.pp > 1 && dense != experts) {
     complain(c, "parallel.order",
-             fmt::format("stages of a pipeline are {} ranks apart in the dense grid and {} in the "
+             fmt::format("stages of a pipeline are {} apart in the dense grid and {} in the "
                          "experts' (etp {} ep {} edp {})",
-                         dense, experts, p.etp, p.ep, p.tp * p.cp * p.dp / (p.etp * p.ep)),
+                         counted(dense, "rank"), experts, p.etp, p.ep,
+                         p.tp * p.cp * p.dp / (p.etp * p.ep)),
              "put pp last, as in \"tp-cp-ep-dp-pp\"");
   }
 }
@@ -107,7 +110,8 @@ void check_cuts(Checking& c) {
   const MoeSpec& moe = *c.run.model.moe;
   const ParallelSpec& p = c.run.parallel;
   if (usable(c, {"parallel.ep", "model.moe.experts"}) && moe.experts % p.ep != 0) {
-    complain(c, "parallel.ep", fmt::format("{} does not divide {} experts", p.ep, moe.experts),
+    complain(c, "parallel.ep",
+             fmt::format("{} does not divide {}", p.ep, counted(moe.experts, "expert")),
              "use " + list_near(divisors(moe.experts), p.ep));
   }
   if (usable(c, {"parallel.etp", "model.moe.expert_ffn"}) && moe.expert_ffn % p.etp != 0) {

@@ -81,9 +81,11 @@ void check_positions(Checking& c) {
   const std::int64_t s = c.run.batch.sequence;
   if (usable(c, {"model.max_positions", "batch.sequence", "model.position"}) &&
       m.position == Position::learned && m.max_positions < s) {
-    complain(c, "model.max_positions",
-             fmt::format("{} learned positions are fewer than sequence {}", m.max_positions, s),
-             fmt::format("use {} or more, or a shorter sequence", s));
+    complain(
+        c, "model.max_positions",
+        fmt::format("{} {} fewer than sequence {}", counted(m.max_positions, "learned position"),
+                    is_or_are(m.max_positions), s),
+        fmt::format("use {} or more, or a shorter sequence", s));
   }
 }
 
@@ -124,10 +126,25 @@ void check_recompute(Checking& c) {
   if (usable(c, {"training.recompute_layers", "model.layers"}) && t.recompute == Recompute::full &&
       t.recompute_layers > c.run.model.layers) {
     complain(c, "training.recompute_layers",
-             fmt::format("{} are more than the model's {} layers", t.recompute_layers,
-                         c.run.model.layers),
+             fmt::format("{} {} more than the model's {}", t.recompute_layers,
+                         is_or_are(t.recompute_layers), counted(c.run.model.layers, "layer")),
              fmt::format("use at most {}", c.run.model.layers));
   }
+}
+
+void warn_of_idle_recompute(Checking& c) {
+  if (!usable(c, {"training.recompute"})) {
+    return;
+  }
+  const Recompute kind = c.run.training.recompute;
+  const auto warn_unless = [&](const char* key, Recompute needed, const char* needed_name) {
+    if (kind != needed && stated_in_run(c, key)) {
+      warn(c, fmt::format("{} has no effect without recompute \"{}\"", key, needed_name));
+    }
+  };
+  warn_unless("training.recompute_modules", Recompute::selective, "selective");
+  warn_unless("training.recompute_method", Recompute::full, "full");
+  warn_unless("training.recompute_layers", Recompute::full, "full");
 }
 
 }  // namespace
@@ -140,6 +157,7 @@ void validate_parallel(Checking& c) {
   check_vocabulary(c);
   check_boundary(c);
   check_recompute(c);
+  warn_of_idle_recompute(c);
 }
 
 }  // namespace shardsim

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "base/text.h"
 #include "spec/checks.h"
@@ -42,8 +41,8 @@ bool check_shape(Checking& c, const std::string& key, const JsonValue& item) {
     }
   }
   if (count != 1) {
-    complain(c, key, count == 0 ? "names nothing" : "names several things",
-             "state exactly one of gpu, node, link, rail, spine or jitter");
+    give_up(c, key, count == 0 ? "names nothing" : "names several things",
+            "state exactly one of gpu, node, link, rail, spine or jitter");
     return false;
   }
   int stated_effects = 0;
@@ -54,94 +53,42 @@ bool check_shape(Checking& c, const std::string& key, const JsonValue& item) {
     ++stated_effects;
     const std::vector<std::string>& fitting = subject->effects;
     if (std::find(fitting.begin(), fitting.end(), effect) == fitting.end()) {
-      complain(c, key + "." + effect, fmt::format("a {} has no {}", subject->key, effect),
-               fitting.empty() ? "leave it out" : "state " + join_or(fitting));
+      give_up(c, key + "." + effect, fmt::format("a {} has no {}", subject->key, effect),
+              fitting.empty() ? "leave it out" : "state " + join_or(fitting));
       return false;
     }
   }
   if (stated_effects != 1 && !subject->effects.empty()) {
-    complain(c, key,
-             fmt::format("says {} about the {}", stated_effects == 0 ? "nothing" : "two things",
-                         subject->key),
-             fmt::format("state {}{}", subject->effects.size() > 1 ? "one of " : "",
-                         join_or(subject->effects)));
+    give_up(c, key,
+            fmt::format("says {} about the {}", stated_effects == 0 ? "nothing" : "two things",
+                        subject->key),
+            fmt::format("state {}{}", subject->effects.size() > 1 ? "one of " : "",
+                        join_or(subject->effects)));
     return false;
   }
   return true;
 }
 
 void check_index(Checking& c, const std::string& key, std::int64_t index, std::int64_t size,
-                 const std::string& things) {
+                 std::string_view thing) {
   if (index >= size) {
-    complain(c, key, fmt::format("{} is outside the {} {} of the job", index, size, things),
-             size == 0 ? "leave it out" : fmt::format("use 0 to {}", size - 1));
+    give_up(c, key, fmt::format("{} is outside the {} of the job", index, counted(size, thing)),
+            "use " + range_text(0, size - 1));
   }
 }
 
-// The number behind a word: "node3" -> 3; -1 when it does not read so.
-std::int64_t number_behind(std::string_view text, std::string_view word) {
-  if (text.substr(0, word.size()) != word) {
-    return -1;
-  }
-  text.remove_prefix(word.size());
-  std::int64_t value = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() ? value : -1;
-}
-
-// Links of nodes are checked here; those of switches by the fabric, which numbers them.
-void check_link(Checking& c, const std::string& key, const std::string& link) {
-  const NodeSpec& node = c.run.cluster.node;
-  const std::vector<std::string> parts = split(link, '.');
-  const std::int64_t node_number = number_behind(parts[0], "node");
-  if (node_number < 0) {
-    const bool of_switch = number_behind(parts[0], "leaf") >= 0 ||
-                           number_behind(parts[0], "pod") >= 0 ||
-                           number_behind(parts[0], "spine") >= 0;
-    if (!of_switch) {
-      complain(c, key, brief_quote(link) + " is no link",
-               R"(use a name such as "node3.nic2", "node3.gpu5.nvlink.tx" or "leaf4.up")");
-    }
-    return;
-  }
-  std::size_t end = 2;
-  std::int64_t gpu = -1;
-  std::int64_t nic = -1;
-  if (parts.size() >= 2) {
-    gpu = number_behind(parts[1], "gpu");
-    nic = std::max(number_behind(parts[1], "nic"), number_behind(parts[1], "pcie"));
-  }
-  const bool nvlink = gpu >= 0 && parts.size() >= 3 && parts[2] == "nvlink";
-  end += nvlink ? 1 : 0;
-  const bool directed = parts.size() == end + 1 && (parts[end] == "tx" || parts[end] == "rx");
-  if ((nic < 0 && !nvlink) || (parts.size() != end && !directed)) {
-    complain(c, key, brief_quote(link) + " is no link",
-             R"(use a name such as "node3.nic2", "node3.gpu5.nvlink.tx" or "leaf4.up")");
-    return;
-  }
-  check_index(c, key, node_number, c.run.nodes, "nodes");
-  if (nvlink) {
-    check_index(c, key, gpu, node.gpus, "GPUs of a node");
-  } else {
-    check_index(c, key, nic, node.nics, "NICs of a node");
-  }
-}
-
+// Rails and links are the fabric's to know (platform/perturbation.h).
 void check_place(Checking& c, const std::string& key, const Perturbation& item) {
   const NodeSpec& node = c.run.cluster.node;
   switch (item.kind) {
     case Perturbation::Kind::gpu:
-      check_index(c, key + ".gpu", item.index, c.run.nodes * node.gpus, "GPU slots");
+      check_index(c, key + ".gpu", item.index, c.run.nodes * node.gpus, "GPU slot");
       break;
     case Perturbation::Kind::node:
-      check_index(c, key + ".node", item.index, c.run.nodes, "nodes");
+      check_index(c, key + ".node", item.index, c.run.nodes, "node");
       break;
     case Perturbation::Kind::rail:
-      check_index(c, key + ".rail", item.index, node.nics, "rails");
-      break;
     case Perturbation::Kind::link:
-      check_link(c, key + ".link", item.link);
-      break;
     case Perturbation::Kind::spine:
     case Perturbation::Kind::jitter:
       break;
@@ -157,8 +104,7 @@ void validate_perturbations(Checking& c) {
   }
   for (std::size_t i = 0; i < c.run.perturbations.size(); ++i) {
     const std::string key = fmt::format("perturbations.{}", i);
-    const bool machine = usable(
-        c, {"gpus", "nodes", "cluster.node.gpus", "cluster.node.nics", "cluster.node.nics.count"});
+    const bool machine = usable(c, {"gpus", "nodes", "cluster.node.gpus"});
     if (check_shape(c, key, list->items[i]) && machine) {
       check_place(c, key, c.run.perturbations[i]);
     }

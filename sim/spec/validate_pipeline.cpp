@@ -45,26 +45,26 @@ void check_even(Checking& c) {
   const std::int64_t layers = c.run.model.layers;
   const std::int64_t extra = (p.count_embedding_as_layer ? 1 : 0) + (p.count_loss_as_layer ? 1 : 0);
   const std::int64_t total = layers + extra;
-  std::string counted = fmt::format("{} layers", layers);
+  std::string all = counted(layers, "layer");
   if (extra > 0) {
-    counted += fmt::format("{}{} = {}", p.count_embedding_as_layer ? " + embedding" : "",
-                           p.count_loss_as_layer ? " + loss" : "", total);
+    all += fmt::format("{}{} = {}", p.count_embedding_as_layer ? " + embedding" : "",
+                       p.count_loss_as_layer ? " + loss" : "", total);
   }
   if (total % p.pp != 0) {
     complain(
-        c, "parallel.pp", fmt::format("{} do not divide into pp {} stages", counted, p.pp),
+        c, "parallel.pp", fmt::format("{} {} divide into pp {} stages", all, do_not(total), p.pp),
         fmt::format("use pp {}{}", list_near(divisors(total), p.pp), uneven_stages(layers, p.pp)));
     return;
   }
   const std::int64_t per_stage = total / p.pp;
   if (per_stage % p.vpp != 0) {
-    const std::string entries =
-        layers >= p.pp * p.vpp
-            ? fmt::format(", or layers_per_stage with pp x vpp = {} entries", p.pp * p.vpp)
-            : "";
+    const std::string entries = layers >= p.pp * p.vpp
+                                    ? fmt::format(", or layers_per_stage with pp x vpp = {}",
+                                                  counted(p.pp * p.vpp, "entry"))
+                                    : "";
     complain(c, "parallel.vpp",
-             fmt::format("{} / pp {} = {} layers of a stage do not divide into vpp {} chunks",
-                         counted, p.pp, per_stage, p.vpp),
+             fmt::format("{} / pp {} = {} of a stage {} divide into vpp {} chunks", all, p.pp,
+                         counted(per_stage, "layer"), do_not(per_stage), p.vpp),
              fmt::format("use vpp {}{}", list_near(divisors(per_stage), p.vpp), entries));
   }
 }
@@ -77,17 +77,24 @@ void check_entry(Checking& c, std::size_t i, bool per_chunk) {
   const std::int64_t entry = p.layers_per_stage[i];
   const std::string key = fmt::format("parallel.layers_per_stage.{}", i);
   if (entry == 0 && !per_chunk && p.vpp > 1) {
-    complain(c, key, fmt::format("0 layers leave {} chunks of the stage empty", p.vpp),
+    complain(c, key, fmt::format("0 layers leave {} of the stage empty", counted(p.vpp, "chunk")),
              fmt::format("use {} or more, or pp x vpp = {} entries in chunk order, of which the "
                          "first and the last may be 0",
                          p.vpp, p.pp * p.vpp));
   } else if (entry == 0 && i > 0 && i + 1 < p.layers_per_stage.size()) {
     complain(c, key, "0 layers in the middle of the pipeline", "use 1 or more");
   } else if (!per_chunk && entry % p.vpp != 0) {
-    complain(c, key, fmt::format("{} layers do not divide into vpp {} chunks", entry, p.vpp),
+    complain(c, key,
+             fmt::format("{} {} divide into vpp {} chunks", counted(entry, "layer"), do_not(entry),
+                         p.vpp),
              fmt::format("use multiples of {}, or pp x vpp = {} entries in chunk order", p.vpp,
                          p.pp * p.vpp));
   }
+}
+
+// "add 2 layers", "remove 1 layer"
+std::string correction(std::int64_t have, std::int64_t want, std::string_view what) {
+  return fmt::format("{} {}", have < want ? "add" : "remove", counted(std::abs(want - have), what));
 }
 
 void check_stated(Checking& c) {
@@ -102,9 +109,9 @@ void check_stated(Checking& c) {
   }
   const bool per_chunk = size == p.pp * p.vpp;
   if (size != p.pp && !per_chunk) {
-    complain(c, key, fmt::format("{} entries for pp {} x vpp {}", size, p.pp, p.vpp),
-             p.vpp == 1 ? fmt::format("use {} entries", p.pp)
-                        : fmt::format("use {} entries, or {} in chunk order", p.pp, p.pp * p.vpp));
+    complain(c, key, fmt::format("{} for pp {} x vpp {}", counted(size, "entry"), p.pp, p.vpp),
+             "use " + counted(p.pp, "entry") +
+                 (p.vpp == 1 ? "" : fmt::format(", or {} in chunk order", p.pp * p.vpp)));
     return;
   }
   for (std::size_t i = 0; i < p.layers_per_stage.size(); ++i) {
@@ -114,17 +121,10 @@ void check_stated(Checking& c) {
       std::accumulate(p.layers_per_stage.begin(), p.layers_per_stage.end(), std::int64_t{0});
   if (sum != c.run.model.layers) {
     complain(c, key,
-             fmt::format("the entries sum to {}, the model has {} layers", sum, c.run.model.layers),
-             fmt::format("{} {} layer{}", sum < c.run.model.layers ? "add" : "remove",
-                         std::abs(sum - c.run.model.layers),
-                         std::abs(sum - c.run.model.layers) == 1 ? "" : "s"));
+             fmt::format("the entries sum to {}, the model has {}", sum,
+                         counted(c.run.model.layers, "layer")),
+             correction(sum, c.run.model.layers, "layer"));
   }
-}
-
-// "add 2 layers", "remove 1 layer"
-std::string correction(std::int64_t have, std::int64_t want, std::string_view what) {
-  const std::int64_t off = std::abs(want - have);
-  return fmt::format("{} {} {}{}", have < want ? "add" : "remove", off, what, off == 1 ? "" : "s");
 }
 
 void check_layout(Checking& c) {
@@ -143,25 +143,26 @@ void check_layout(Checking& c) {
   const std::int64_t chunks = count(parsed.chunks);
   if (chunks % p.pp != 0) {
     complain(c, "parallel.layout",
-             fmt::format("{} chunks do not divide over pp {} stages", chunks, p.pp),
+             fmt::format("{} {} divide over pp {} stages", counted(chunks, "chunk"), do_not(chunks),
+                         p.pp),
              fmt::format("use {} chunks", multiples_near(chunks, p.pp, p.pp)));
   } else if (chunks != p.pp * p.vpp) {
     complain(c, "parallel.vpp",
-             fmt::format("{} does not match the layout's {} chunks over pp {} stages", p.vpp,
-                         chunks, p.pp),
+             fmt::format("{} does not match the layout's {} over {}", p.vpp,
+                         counted(chunks, "chunk"), counted(p.pp, "stage")),
              fmt::format("use {}, or leave it out", chunks / p.pp));
   }
   const std::int64_t layers = layers_of(parsed.chunks);
   if (layers != c.run.model.layers) {
-    complain(
-        c, "parallel.layout",
-        fmt::format("the layout holds {} layers, the model has {}", layers, c.run.model.layers),
-        correction(layers, c.run.model.layers, "layer"));
+    complain(c, "parallel.layout",
+             fmt::format("the layout holds {}, the model has {}", counted(layers, "layer"),
+                         c.run.model.layers),
+             correction(layers, c.run.model.layers, "layer"));
   }
   const std::int64_t mtp = mtp_layers_of(parsed.chunks);
   if (usable(c, {"model.mtp_layers"}) && mtp != c.run.model.mtp_layers) {
     complain(c, "parallel.layout",
-             fmt::format("the layout holds {} MTP layers, the model has {}", mtp,
+             fmt::format("the layout holds {}, the model has {}", counted(mtp, "MTP layer"),
                          c.run.model.mtp_layers),
              correction(mtp, c.run.model.mtp_layers, "m"));
   }
@@ -193,14 +194,14 @@ void check_interleaved(Checking& c) {
   }
   const std::int64_t unit = batch.micro * p.dp * p.pp;
   const std::string have =
-      fmt::format("{} micro batch{} (global {} / (micro {} x dp {}))", batch.micro_batches,
-                  batch.micro_batches == 1 ? "" : "es", batch.global, batch.micro, p.dp);
+      fmt::format("{} (global {} / (micro {} x dp {}))",
+                  counted(batch.micro_batches, "micro batch"), batch.global, batch.micro, p.dp);
   const std::string rule =
       batch.micro_batches < p.pp
           ? fmt::format("the interleaved schedule needs at least pp = {}", p.pp)
           : fmt::format("the interleaved schedule needs a multiple of pp {}", p.pp);
-  complain(c, "batch.global", fmt::format("{}, {}", have, rule),
-           fmt::format("use global {}, or vpp 1", multiples_near(batch.global, unit, unit)));
+  give_up(c, "batch.global", fmt::format("{}, {}", have, rule),
+          fmt::format("use global {}, or vpp 1", multiples_near(batch.global, unit, unit)));
 }
 
 void check_schedule(Checking& c) {
@@ -211,21 +212,21 @@ void check_schedule(Checking& c) {
   }
   if (p.pp == 1) {
     if (p.vpp > 1) {
-      complain(c, "parallel.vpp", fmt::format("{} chunks need more than pp 1 stage", p.vpp),
-               "use vpp 1, or pp 2 or more");
-    } else if (find_path(c.root, "training.schedule") != nullptr) {
+      give_up(c, "parallel.vpp", fmt::format("{} chunks need more than pp 1 stage", p.vpp),
+              "use vpp 1, or pp 2 or more");
+    } else if (stated_in_run(c, "training.schedule")) {
       warn(c, "training.schedule has no effect with pp 1");
     }
     return;
   }
   const bool one_chunk = schedule != "interleaved";
   if (schedule == "interleaved" && p.vpp == 1) {
-    complain(c, "training.schedule", "interleaved needs more than one chunk per stage, vpp is 1",
-             "use \"1f1b\", or vpp 2 or more");
+    give_up(c, "training.schedule", "interleaved needs more than one chunk per stage, vpp is 1",
+            "use \"1f1b\", or vpp 2 or more");
   } else if (one_chunk && p.vpp > 1) {
-    complain(c, "training.schedule",
-             fmt::format("{} has one chunk per stage, vpp is {}", schedule, p.vpp),
-             "use \"interleaved\", or vpp 1");
+    give_up(c, "training.schedule",
+            fmt::format("{} has one chunk per stage, vpp is {}", schedule, p.vpp),
+            "use \"interleaved\", or vpp 1");
   } else if (schedule == "interleaved") {
     check_interleaved(c);
   }

@@ -8,20 +8,9 @@
 #include "workload/pass_order.h"
 #include "workload/software_memory.h"
 #include "workload/static_memory.h"
-#include "workload/supported.h"
 
 namespace shardsim {
 namespace {
-
-void check_run(const RunSpec& run) {
-  std::vector<Problem> problems = unsupported(run);
-  if (problems.empty()) {
-    problems = schedule_problems(run);
-  }
-  if (!problems.empty()) {
-    throw ConfigError(std::move(problems));
-  }
-}
 
 // Programs of the ranks of one variant.
 class Builder {
@@ -128,7 +117,7 @@ void check_boundaries(const RunSpec& run, const std::vector<std::vector<Chunk>>&
 }  // namespace
 
 Program build_program(const RunSpec& run, const RankGrid& grid) {
-  check_run(run);
+  SHARDSIM_CHECK(schedule_problems(run).empty(), "the schedule cannot run this shape");
   ProgramTables tables;
   std::vector<Builder> builders;
   for (const RankVariant& variant : rank_variants(run)) {

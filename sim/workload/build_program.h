@@ -1,8 +1,8 @@
 // RunSpec and RankGrid -> Program: operators per layer x schedule x derived communication.
 //
-// One RankProgram per pipeline stage; stages whose chunks are alike share pass templates. Errors:
-// ConfigError for what unsupported() refuses, for layers that do not divide and for a schedule's
-// objection. Invariant: the k-th send of each stage boundary meets the k-th receive.
+// One RankProgram per pipeline stage; stages whose chunks are alike share pass templates. REQUIRES
+// what the reader checks, and no schedule_problems. Invariant: the k-th send of each stage boundary
+// meets the k-th receive.
 //   llama3-8b, pp 1, 2 micro batches: F' B F B' end, where F' gathers parameters beside it and B'
 //   reduces gradients
 #pragma once

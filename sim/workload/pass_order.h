@@ -27,7 +27,8 @@ struct OrderedPass {
   bool operator==(const OrderedPass&) const = default;
 };
 
-// What the schedule objects to in the pipeline's shape; empty without a pipeline.
+// What the schedule objects to in the pipeline's shape; empty without a pipeline. A rule for the
+// reader (RunRule in spec/run_rule.h).
 [[nodiscard]] std::vector<Problem> schedule_problems(const RunSpec& run);
 
 // [stage]. REQUIRES no schedule_problems.

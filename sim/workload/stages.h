@@ -13,23 +13,16 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <vector>
 
-#include "base/errors.h"
 #include "spec/run_spec.h"
 
 namespace shardsim {
 
 using ChunkCounts = std::vector<std::vector<std::int64_t>>;  // [stage][chunk]
 
-// What makes the layers impossible to place, with the nearest layouts that would do.
-[[nodiscard]] std::optional<Problem> stages_problem(const RunSpec& run);
-// The same in words, "" when there is none.
-[[nodiscard]] std::string stages_objection(const RunSpec& run);
-
-// Layers of each chunk. Throws ConfigError when there is a stages_problem.
+// Layers of each chunk. REQUIRES layers that can be placed (spec/validate_pipeline.cpp); else
+// InternalError.
 [[nodiscard]] ChunkCounts layers_of_chunks(const RunSpec& run);
 // Index in the model of the first layer of each chunk; of an empty chunk, of the layer that
 // follows.

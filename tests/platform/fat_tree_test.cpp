@@ -77,12 +77,12 @@ TEST_CASE("fat tree: a leaf has ports for all NICs of its nodes and as many upli
   CHECK(problem(8, 64) == "none");  // 32 + 32 of 64
   CHECK(problem(9, 64) ==
         "test.json:/cluster/fabric/nodes_per_leaf: 9 nodes of 4 NICs and 36 uplinks on a leaf "
-        "switch of 64 ports; use fewer nodes per leaf, more ports or more oversubscription");
+        "switch of 64 ports; use at most 8, more ports or more oversubscription");
   // 64 leaves of 8 nodes: 4,096 GPUs
   CHECK(problem(8, 4096) == "none");
   CHECK(problem(8, 4097) ==
         "test.json:/cluster/fabric/tiers: two tiers of 64-port spines join 512 nodes, the run "
-        "occupies 513; add a third tier");
+        "occupies 513; add a third tier, or use fewer GPUs");
 }
 
 TEST_CASE("rail optimised: with fewer NICs than GPUs a rail serves neighbours") {

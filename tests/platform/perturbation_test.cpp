@@ -48,29 +48,22 @@ TEST_CASE("perturbation: an unknown link is refused with the nearest name") {
         std::string::npos);
 }
 
-TEST_CASE("perturbation: slots, nodes and rails that the run does not have are refused") {
-  CHECK(first_problem(perturbed({{Kind::gpu, 512, "", 0.5, false, 0}})) ==
-        "test.json:/perturbations/0/gpu: the run's nodes have no gpu 512; use 0 to 511");
-  CHECK(first_problem(perturbed({{Kind::node, 64, "", 0.5, false, 0}})) ==
-        "test.json:/perturbations/0/node: the run's nodes have no node 64; use 0 to 63");
-  CHECK(first_problem(perturbed({{Kind::rail, -1, "", 0.5, false, 0}})) ==
-        "test.json:/perturbations/0/rail: the run's nodes have no rail -1; use 0 to 7");
-}
-
-TEST_CASE("perturbation: what is not implemented or no fraction is refused") {
-  CHECK(first_problem(perturbed({{Kind::link, 0, "node0.nic0", 1.0, true, 0}}))
-            .find("/perturbations/0/dead: dead links") != std::string::npos);
-  CHECK(
-      first_problem(perturbed({{Kind::spine, 1, "", 1.0, true, 0}})).find("not implemented yet") !=
-      std::string::npos);
-  CHECK(first_problem(perturbed({{Kind::gpu, 0, "", 0.0, false, 0}})) ==
-        "test.json:/perturbations/0/speed: 0 is no fraction; use a number above 0");
+TEST_CASE("perturbation: rails that the fabric does not have are refused") {
+  RunSpec run = perturbed({{Kind::rail, 8, "", 0.5, false, 0}});
+  CHECK(first_problem(run) ==
+        "test.json:/perturbations/0/rail: the rail_optimised fabric has 8 rails, no rail 8; use 0 "
+        "to 7");
+  run.cluster.fabric.family = "fat_tree";
+  run.cluster.fabric.nodes_per_leaf = 4;
+  CHECK(first_problem(run) ==
+        "test.json:/perturbations/0/rail: the fat_tree fabric has no rails, no rail 8; name a link "
+        "instead");
 }
 
 TEST_CASE("perturbation: all problems are reported together") {
   try {
     (void)make_fabric(perturbed(
-        {{Kind::gpu, 9999, "", 0.5, false, 0}, {Kind::link, 0, "leaf99", 0.5, false, 0}}));
+        {{Kind::rail, 9999, "", 0.5, false, 0}, {Kind::link, 0, "leaf99", 0.5, false, 0}}));
     FAIL("no error");
   } catch (const ConfigError& error) {
     REQUIRE(error.problems().size() == 2);

@@ -14,7 +14,6 @@
 #include "support/catch.h"
 #include "trace/check_trace.h"
 #include "workload/schedule.h"
-#include "workload/supported.h"
 
 namespace shardsim {
 namespace {
@@ -127,7 +126,7 @@ std::string random_schedule(const RunSpec& run) {
     input.stages = static_cast<std::int32_t>(run.parallel.pp);
     input.chunks = static_cast<std::int32_t>(run.parallel.vpp);
     input.micro_batches = static_cast<std::int32_t>(run.batch.micro_batches);
-    if (unsupported(candidate).empty() && schedule.objection(input).empty()) {
+    if (schedule.objection(input).empty()) {
       names.push_back(schedule.name);
     }
   }
@@ -308,9 +307,6 @@ bool is_chaotic(const Both& both) {
 }
 
 void check_job(const RunSpec& run, FoldMode mode) {
-  if (!unsupported(run).empty()) {
-    RC_DISCARD("not implemented");
-  }
   const Both both = simulate_both(run, mode);
   const std::string difference = first_difference(both);
   const bool chaotic = !difference.empty() && is_chaotic(both);

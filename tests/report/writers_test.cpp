@@ -113,6 +113,48 @@ TEST_CASE("json writer: breakdown and critical path sum to the step") {
   CHECK(segments[0]["link"].is_null());
 }
 
+// A step of 250,000 segments of 2 us: the middle 150,000 are one row.
+TEST_CASE("json writer: the rows of a long critical path are bounded and still abut") {
+  RunReport report = sample_report();
+  PathSegment segment = report.analysis.critical_path.segments.at(1);
+  segment.contention_s = 0.5e-6;
+  report.analysis.critical_path.segments.clear();
+  for (int i = 0; i < 250'000; ++i) {
+    segment.start_s = i * 2e-6;
+    segment.end_s = (i + 1) * 2e-6;
+    report.analysis.critical_path.segments.push_back(segment);
+  }
+  const Json json = Json::parse(write_json(report));
+  const Json& segments = json["critical_path"]["segments"];
+  REQUIRE(segments.size() == 100'001);
+  CHECK(segments[0]["start_s"] == 0.0);
+  CHECK(segments[100'000]["end_s"] == 250'000 * 2e-6);
+  for (std::size_t i = 1; i < segments.size(); ++i) {
+    if (segments[i]["start_s"] != segments[i - 1]["end_s"]) FAIL("a gap before row " << i);
+  }
+  CHECK(segments[50'000]["left_out"] == 150'000);
+  CHECK(segments[50'000]["contention_s"].get<double>() == Approx(0.075));
+  CHECK(segments[50'000]["operation"].is_null());
+  CHECK_FALSE(segments[49'999].contains("left_out"));
+}
+
+TEST_CASE("report: an MFU above one went without a word") {
+  RunReport report = sample_report();
+  Analysis analysis = report.analysis;
+  analysis.rates.mfu = 1.25;
+  analysis.rates.peak = FlopPerSecond{989e12};
+  analysis.rates.peak_name = "bf16 dense";
+  const auto warnings = [&] {
+    const std::vector<NodeId> nodes(static_cast<std::size_t>(report.run.gpus), 0);
+    return make_run_report(report.run, Program{}, analysis, Trace{}, nodes).warnings;
+  };
+  CHECK(warnings().back() ==
+        "MFU is 125.0 % of the bf16 dense peak, 989.0 TFLOP/s: more than the GPU can do; look at "
+        "its peak and efficiencies");
+  analysis.rates.mfu = 1;
+  CHECK(warnings() == report.run.warnings);
+}
+
 TEST_CASE("json writer: doubles read back equal and the text is the same every time") {
   RunReport report = sample_report();
   report.analysis.step_s = 0.1 + 0.2;

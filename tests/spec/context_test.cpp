@@ -24,11 +24,13 @@ TEST_CASE("context: Ulysses is limited by the KV heads of a TP rank") {
     return errors(all);
   };
   CHECK(with("a2a") ==
-        "--set:/parallel/cp: all-to-all over 16 ranks cannot share out 96 query and 8 KV heads of "
+        "--set:/parallel/cp: all-to-all over 16 ranks cannot share out 96 query heads and 8 KV "
+        "heads of "
         "a TP rank evenly; use cp 1, 2, 4 or 8, or cp_comm \"p2p\" or \"all_gather\"");
   CHECK(with("a2a", {"parallel.cp=8"}).empty());
   CHECK(with("a2a", {"parallel.cp=8", "parallel.tp=2"}) ==
-        "--set:/parallel/cp: all-to-all over 8 ranks cannot share out 48 query and 4 KV heads of "
+        "--set:/parallel/cp: all-to-all over 8 ranks cannot share out 48 query heads and 4 KV "
+        "heads of "
         "a TP rank evenly; use cp 1, 2 or 4, or cp_comm \"p2p\" or \"all_gather\"");
   CHECK(with("p2p").empty());
   CHECK(with("all_gather").empty());

@@ -75,7 +75,7 @@ TEST_CASE("layout: against the job") {
   CHECK(errors({"parallel.pp=2", "parallel.layout=Et|t*" + rest}) ==
         "--set:/parallel/layout: character 4: no L, the loss, at the end; end with L");
   CHECK(errors({"parallel.pp=2", "parallel.vpp=2", "parallel.layout=Et|t*" + rest + "L"}) ==
-        "--set:/parallel/vpp: 2 does not match the layout's 2 chunks over pp 2 stages; use 1, or "
+        "--set:/parallel/vpp: 2 does not match the layout's 2 chunks over 2 stages; use 1, or "
         "leave it out");
   CHECK(errors({"parallel.pp=2", "parallel.layout=Et|t*" + rest + "L",
                 "parallel.count_loss_as_layer=true"}) ==

@@ -25,7 +25,7 @@ TEST_CASE("read errors: numbers out of range, of the wrong kind, absurd") {
   CHECK(base_errors({"parallel.sp=1"}) == "--set:/parallel/sp: 1 is a number; write true or false");
   CHECK(base_errors({"parallel=3"}) == "--set:/parallel: 3 is a number; write an object { ... }");
   CHECK(base_errors({"model.heads=null"}) ==
-        "--set:/model/heads: null is null; write an integer from 1 to 100,000");
+        "--set:/model/heads: is null; write an integer from 1 to 100,000");
   CHECK(base_errors({"training.overlap_slowdown=11"}) ==
         "--set:/training/overlap_slowdown: 11 is out of range; use a number from 0 to 10");
   CHECK(base_errors({"parallel.layers_per_stage=[8,8,\"8\",8]"}) ==
@@ -94,7 +94,7 @@ TEST_CASE("read errors: overrides that go nowhere") {
         "--set:/parallel/tp: 4 is a number, it has no \"x\"; override the whole value, or correct "
         "the key");
   CHECK(base_errors({"perturbations.7.speed=1"}) ==
-        "--set:/perturbations/7: \"7\" is no place in a list of 2; use 0 to 2; 2 appends");
+        "--set:/perturbations/7: \"7\" is no place in a list of 2 entries; use 0 to 2; 2 appends");
   // The pointer is that of the key that was written, not of the place in the cluster's file.
   CHECK(base_errors({"cluster.fabric.tiers.9.radix=64"})
             .find("--set:/cluster/fabric/tiers/9: \"9\" is no place") == 0);

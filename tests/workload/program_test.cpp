@@ -1,23 +1,8 @@
-#include "base/errors.h"
 #include "support/catch.h"
 #include "workload/programs.h"
 
 using namespace shardsim;
 using namespace shardsim::programs;
-
-TEST_CASE("program: what is not implemented is refused by name, all at once") {
-  RunSpec run = jobs::job(jobs::llama3_8b(), {.tp = 16});
-  run.model.mtp_layers = 1;
-  run.training.overlap.tp = true;
-  try {
-    (void)build_program(run, RankGrid(run.parallel));
-    FAIL("must throw");
-  } catch (const ConfigError& error) {
-    REQUIRE(error.problems().size() == 2);
-    CHECK(error.problems()[0].pointer == "/model/mtp_layers");
-    CHECK(error.problems()[1].pointer == "/training/overlap/tp");
-  }
-}
 
 // 2 forward + 2 backward per layer (Megatron-LM): 80 layers 320 of b * s * h * 2 B; with full
 // recomputation the forward ones again: 480. The embedding adds one, the head one backward, the

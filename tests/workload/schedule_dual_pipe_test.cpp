@@ -22,7 +22,7 @@ double most_idle(const Execution& run) {
 TEST_CASE("dualpipe: shapes that have no two equal ends are refused in words") {
   CHECK(dual_pipe().objection(shape(4, 16, 2)) ==
         "its stages hold two parts of the model, one per direction, and no chunks; use vpp 1");
-  CHECK(dual_pipe().objection(shape(1, 16)) == "1 stages cannot be paired from both ends; use 2");
+  CHECK(dual_pipe().objection(shape(1, 16)) == "1 stage cannot be paired from both ends; use 2");
   CHECK(dual_pipe().objection(shape(5, 16)) ==
         "5 stages cannot be paired from both ends; use 4 or 6");
   CHECK(dual_pipe().objection(shape(4, 7)) ==

@@ -2,6 +2,7 @@
 #include "base/errors.h"
 #include "support/catch.h"
 #include "workload/memory.h"
+#include "workload/pass_order.h"
 #include "workload/programs.h"
 #include "workload/schedule.h"
 
@@ -166,12 +167,8 @@ TEST_CASE("split backward: dualpipe refuses what it cannot run, with what it can
   const auto refusal = [](std::int64_t pp, std::int64_t micro_batches) {
     const RunSpec run = with_schedule("dualpipe", jobs::llama(12, 1024, 3072, 8, 8, 32000),
                                       {.pp = pp, .micro_batches = micro_batches});
-    try {
-      (void)build_program(run, RankGrid(run.parallel));
-    } catch (const ConfigError& error) {
-      return to_text(error.problems().at(0));
-    }
-    return std::string();
+    const std::vector<Problem> problems = schedule_problems(run);
+    return problems.empty() ? std::string() : to_text(problems.at(0));
   };
   CHECK(refusal(3, 12) ==
         "job.json:/training/schedule: dualpipe: 3 stages cannot be paired from both ends; use 2 or "

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
 #include "platform/topologies/nvswitch_node.h"
 
 namespace shardsim {
@@ -37,25 +38,54 @@ namespace {
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(down) / leaves_per_group);
 }
 
-constexpr std::int64_t kMostPorts = 100000;  // of a switch; assumed beyond any that is built
+// Ports that a leaf switch needs for `nodes` nodes, and for the spines when there are any.
+struct LeafPorts {
+  std::int64_t per_node = 1;
+  std::int64_t down = 0;
+  std::int64_t up = 0;
+};
+
+[[nodiscard]] LeafPorts leaf_ports(const ClusterSpec& cluster, std::int64_t leaves_per_group,
+                                   std::int64_t nodes) {
+  const std::vector<TierSpec>& tiers = cluster.fabric.tiers;
+  LeafPorts ports;
+  ports.per_node = std::max<std::int64_t>(1, cluster.node.nics / leaves_per_group);
+  ports.down = nodes * ports.per_node;
+  if (tiers.size() > 1) {
+    ports.up = static_cast<std::int64_t>(
+        std::ceil(static_cast<double>(ports.down) / tiers.front().oversubscription));
+  }
+  return ports;
+}
+
+// Most nodes whose NICs and uplinks fit one leaf switch.
+[[nodiscard]] std::int64_t most_nodes_per_leaf(const ClusterSpec& cluster,
+                                               std::int64_t leaves_per_group) {
+  std::int64_t nodes = 0;
+  for (;; ++nodes) {  // a switch has at most 100,000 ports
+    const LeafPorts ports = leaf_ports(cluster, leaves_per_group, nodes + 1);
+    if (ports.down + ports.up > cluster.fabric.tiers.front().radix) {
+      return nodes;
+    }
+  }
+}
 
 void check_leaf(const RunSpec& run, std::int64_t leaves_per_group, std::vector<Problem>& problems) {
   const FabricSpec& fabric = run.cluster.fabric;
-  const TierSpec& leaf = fabric.tiers.front();
-  const std::int64_t per_node = std::max<std::int64_t>(1, run.cluster.node.nics / leaves_per_group);
-  const std::int64_t down = fabric.nodes_per_leaf * per_node;
-  const std::int64_t up =
-      fabric.tiers.size() == 1
-          ? 0
-          : static_cast<std::int64_t>(std::ceil(static_cast<double>(down) / leaf.oversubscription));
-  if (down + up > leaf.radix) {
-    problems.push_back(
-        {run.file, "/cluster/fabric/nodes_per_leaf",
-         fmt::format("{} nodes{} and {} uplinks on a leaf switch of {} ports",
-                     fabric.nodes_per_leaf,
-                     per_node > 1 ? fmt::format(" of {} NICs", per_node) : "", up, leaf.radix),
-         "use fewer nodes per leaf, more ports or more oversubscription"});
+  const LeafPorts ports = leaf_ports(run.cluster, leaves_per_group, fabric.nodes_per_leaf);
+  const std::int64_t radix = fabric.tiers.front().radix;
+  if (ports.down + ports.up <= radix) {
+    return;
   }
+  const std::int64_t most = most_nodes_per_leaf(run.cluster, leaves_per_group);
+  problems.push_back(
+      {run.file, "/cluster/fabric/nodes_per_leaf",
+       fmt::format("{}{} and {} on a leaf switch of {} ports",
+                   counted(fabric.nodes_per_leaf, "node"),
+                   ports.per_node > 1 ? fmt::format(" of {} NICs", ports.per_node) : "",
+                   counted(ports.up, "uplink"), radix),
+       most > 0 ? fmt::format("use at most {}, more ports or more oversubscription", most)
+                : "use more ports or more oversubscription"});
 }
 
 void check_tiers(const RunSpec& run, std::int64_t leaves_per_group,
@@ -64,17 +94,18 @@ void check_tiers(const RunSpec& run, std::int64_t leaves_per_group,
   const std::int64_t groups = groups_of(run.cluster, run.nodes);
   if (fabric.tiers.size() == 1 && groups > 1) {
     problems.push_back({run.file, "/cluster/fabric/tiers",
-                        fmt::format("one tier joins {} nodes, the run occupies {}",
-                                    fabric.nodes_per_leaf, run.nodes),
-                        "add a second tier"});
+                        fmt::format("one tier joins {}, the run occupies {}",
+                                    counted(fabric.nodes_per_leaf, "node"), run.nodes),
+                        "add a second tier, or use fewer GPUs"});
   }
   if (fabric.tiers.size() == 2 && needs_core(run.cluster, groups, leaves_per_group)) {
     problems.push_back(
         {run.file, "/cluster/fabric/tiers",
-         fmt::format("two tiers of {}-port spines join {} nodes, the run occupies {}",
-                     fabric.tiers[1].radix,
-                     most_groups(run.cluster, leaves_per_group) * fabric.nodes_per_leaf, run.nodes),
-         "add a third tier"});
+         fmt::format(
+             "two tiers of {}-port spines join {}, the run occupies {}", fabric.tiers[1].radix,
+             counted(most_groups(run.cluster, leaves_per_group) * fabric.nodes_per_leaf, "node"),
+             run.nodes),
+         "add a third tier, or use fewer GPUs"});
   }
 }
 
@@ -96,36 +127,17 @@ LeafSpine leaf_spine_of(const Fabric& fabric, std::int64_t leaves_per_group) {
 
 void check_leaf_spine(const RunSpec& run, std::int64_t leaves_per_group,
                       std::vector<Problem>& problems) {
-  const FabricSpec& fabric = run.cluster.fabric;
-  const std::size_t before = problems.size();
-  check_nvswitch_node(run, true, problems);
-  if (fabric.nodes_per_leaf < 1) {
-    problems.push_back({run.file, "/cluster/fabric/nodes_per_leaf",
-                        fmt::format("{} nodes per leaf", fabric.nodes_per_leaf),
-                        "use a positive number"});
-  }
-  if (fabric.tiers.empty() || fabric.tiers.size() > 3) {
+  const std::size_t tiers = run.cluster.fabric.tiers.size();
+  check_nics(run, problems);
+  if (tiers < 1 || tiers > 3) {
     problems.push_back({run.file, "/cluster/fabric/tiers",
-                        fmt::format("{} tiers of switches", fabric.tiers.size()), "use 1, 2 or 3"});
+                        fmt::format("a {} fabric of {} of switches", run.cluster.fabric.family,
+                                    counted(static_cast<std::int64_t>(tiers), "tier")),
+                        "use 1, 2 or 3"});
+    return;
   }
-  for (std::size_t i = 0; i < fabric.tiers.size(); ++i) {
-    const TierSpec& tier = fabric.tiers[i];
-    if (tier.radix < 2 || tier.radix > kMostPorts || !(tier.oversubscription > 0) ||
-        !std::isfinite(tier.oversubscription)) {
-      problems.push_back(
-          {run.file, fmt::format("/cluster/fabric/tiers/{}", i),
-           fmt::format("radix {} and oversubscription {}", tier.radix, tier.oversubscription),
-           fmt::format("use 2 to {} ports and a positive oversubscription", kMostPorts)});
-    }
-  }
-  if (fabric.spreading != Spreading::ideal) {
-    problems.push_back({run.file, "/cluster/fabric/spreading",
-                        "hashed spreading over the spines is not implemented yet", "use ideal"});
-  }
-  if (problems.size() == before) {
-    check_leaf(run, leaves_per_group, problems);
-    check_tiers(run, leaves_per_group, problems);
-  }
+  check_leaf(run, leaves_per_group, problems);
+  check_tiers(run, leaves_per_group, problems);
 }
 
 void build_leaf_spine(Fabric& fabric, std::int64_t leaves_per_group) {

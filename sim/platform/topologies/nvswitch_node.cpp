@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+
 namespace shardsim {
 
 namespace {
@@ -24,32 +26,21 @@ BytesPerSecond capacity_of(const LinkSpec& link) {
   return link.bandwidth_per_direction * link.efficiency;
 }
 
-void check_nvswitch_node(const RunSpec& run, bool needs_nics, std::vector<Problem>& problems) {
+void check_nics(const RunSpec& run, std::vector<Problem>& problems) {
   const NodeSpec& node = run.cluster.node;
-  if (node.nvlink_kind != NvlinkKind::switched) {
-    problems.push_back({run.file, "/cluster/node/nvlink/kind",
-                        "only nodes whose GPUs are joined by NVSwitch are implemented yet",
-                        "use switch"});
-  }
-  if (node.gpus < 1 || node.gpus_used < 1 || node.gpus_used > node.gpus) {
-    problems.push_back({run.file, "/cluster/node/gpus_used",
-                        fmt::format("{} of {} GPUs of a node", node.gpus_used, node.gpus),
-                        "use 1 to the node's GPUs"});
-  }
-  if (needs_nics && (node.nics < 1 || node.nics > node.gpus)) {
+  if (node.nics < 1) {
+    problems.push_back({run.file, "/cluster/node/nics",
+                        fmt::format("a {} fabric joins the NICs of its nodes, these have none",
+                                    run.cluster.fabric.family),
+                        fmt::format("state nics, or use family \"single_node\" and at most {}",
+                                    counted(node.gpus_used, "GPU"))});
+  } else if (node.nics > node.gpus) {
     problems.push_back(
         {run.file, "/cluster/node/nics/count",
-         fmt::format("{} NICs for {} GPUs: each GPU uses one NIC", node.nics, node.gpus),
-         fmt::format("use 1 to {}, several NICs of a GPU as one of their summed bandwidth",
-                     node.gpus)});
-  }
-  if (node.gpus > 1 && !(capacity_of(node.nvlink).value() > 0)) {
-    problems.push_back({run.file, "/cluster/node/nvlink/bandwidth_per_direction",
-                        "NVLink without bandwidth", "use a positive bandwidth and efficiency"});
-  }
-  if (node.nics > 0 && !(capacity_of(node.nic).value() > 0)) {
-    problems.push_back({run.file, "/cluster/node/nics/bandwidth_per_direction",
-                        "a NIC without bandwidth", "use a positive bandwidth and efficiency"});
+         fmt::format("{} for {}: each GPU uses one NIC", counted(node.nics, "NIC"),
+                     counted(node.gpus, "GPU")),
+         fmt::format("use {}, several NICs of a GPU as one of their summed bandwidth",
+                     range_text(1, node.gpus))});
   }
 }
 

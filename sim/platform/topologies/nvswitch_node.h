@@ -16,9 +16,8 @@ namespace shardsim {
 
 [[nodiscard]] BytesPerSecond capacity_of(const LinkSpec& link);  // bandwidth x efficiency
 
-// Problems that every family of such nodes has: NVLink kind, more NICs than GPUs or none (when it
-// needs NICs).
-void check_nvswitch_node(const RunSpec& run, bool needs_nics, std::vector<Problem>& problems);
+// Families with a network: no NICs, or more than GPUs.
+void check_nics(const RunSpec& run, std::vector<Problem>& problems);
 
 [[nodiscard]] std::int32_t nvswitch_links_per_node(const NodeSpec& node);
 void append_nvswitch_node(const NodeSpec& node, std::vector<FabricLink>& links);

@@ -6,6 +6,7 @@
 //   [      NVSwitch     ]
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "platform/topologies/families.h"
 #include "platform/topologies/nvswitch_node.h"
 
@@ -14,14 +15,12 @@ namespace shardsim {
 namespace {
 
 void check(const RunSpec& run, std::vector<Problem>& problems) {
-  check_nvswitch_node(run, false, problems);
   if (run.nodes > 1) {
     problems.push_back(
         {run.file, "/gpus",
-         fmt::format("{} GPUs need {} nodes of {}, and fabric family single_node "
-                     "has one",
-                     run.gpus, run.nodes, run.cluster.node.gpus_used),
-         fmt::format("use at most {}, or family rail_optimised", run.cluster.node.gpus_used)});
+         fmt::format("{} need {} nodes, a single_node cluster has one of {}",
+                     counted(run.gpus, "GPU"), run.nodes, run.cluster.node.gpus_used),
+         fmt::format("use at most {}, or a cluster with a fabric", run.cluster.node.gpus_used)});
   }
 }
 

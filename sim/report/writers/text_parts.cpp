@@ -53,11 +53,6 @@ std::vector<Bin> shown_bins(const std::vector<Breakdown>& breakdowns) {
   return bins;
 }
 
-std::string counted(std::int64_t number, const std::string& noun) {
-  const std::string ending = number == 1 ? "" : noun.back() == 's' ? "es" : "s";
-  return format_count(number) + " " + noun + ending;
-}
-
 std::string format_mean(double count) {
   const double whole = std::round(count);
   return count == whole ? format_count(std::llround(whole)) : format_fixed(count, 2);

@@ -21,7 +21,6 @@ namespace shardsim {
 [[nodiscard]] std::vector<Bin> shown_bins(const std::vector<Breakdown>& breakdowns);
 
 // "1 GPU", "1,024 GPUs".
-[[nodiscard]] std::string counted(std::int64_t number, const std::string& noun);
 [[nodiscard]] std::string format_mean(double count);        // "8", "1,024", "0.75"
 [[nodiscard]] std::string format_amount(double bytes);      // decimal, like format_bytes
 [[nodiscard]] std::string bound_text(const GroupUse& use);  // "NVLink 409.0 GB/s", "latency"

@@ -20,6 +20,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "workload/schedules/schedules.h"
 
 namespace shardsim {
@@ -146,16 +147,16 @@ std::string dual_pipe_objection(const ScheduleInput& input) {
     return "its stages hold two parts of the model, one per direction, and no chunks; use vpp 1";
   }
   if (p % 2 != 0) {
-    return fmt::format("{} stages cannot be paired from both ends; use {}{}", p,
+    return fmt::format("{} cannot be paired from both ends; use {}{}", counted(p, "stage"),
                        p > 1 ? fmt::format("{} or ", p - 1) : "", p + 1);
   }
   if (m < 2 * p) {
-    return fmt::format("{} micro batches do not fill {} stages from both ends; use {} or more", m,
-                       p, 2 * p);
+    return fmt::format("{} {} fill {} from both ends; use {} or more", counted(m, "micro batch"),
+                       do_not(m), counted(p, "stage"), 2 * p);
   }
   return m % 2 == 0 ? ""
-                    : fmt::format("{} micro batches do not split in halves; use {} or {}", m, m - 1,
-                                  m + 1);
+                    : fmt::format("{} do not split in halves; use {} or {}",
+                                  counted(m, "micro batch"), m - 1, m + 1);
 }
 
 }  // namespace shardsim

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "workload/schedules/schedules.h"
 
 namespace shardsim {
@@ -55,9 +56,9 @@ std::string interleaved_objection(const ScheduleInput& input) {
     return "";
   }
   const std::int32_t below = m / p * p;
-  return fmt::format(
-      "{} micro batches are not a multiple of the {} stages; use {}{} or schedule 1f1b with vpp 1",
-      m, p, below > 0 ? fmt::format("{} or ", below) : "", below + p);
+  return fmt::format("{} {} not a multiple of the {}; use {}{} or schedule 1f1b with vpp 1",
+                     counted(m, "micro batch"), is_or_are(m), counted(p, "stage"),
+                     below > 0 ? fmt::format("{} or ", below) : "", below + p);
 }
 
 }  // namespace shardsim
