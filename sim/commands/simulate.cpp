@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analysis/analysis.h"
+#include "commands/replay_size.h"
 #include "lowering/idle_perturbations.h"
 #include "lowering/lowering.h"
 #include "platform/kernel_time.h"
@@ -42,6 +43,7 @@ Prepared prepare(const RunSpec& run, const SimulateOptions& options) {
     prepared.folded = coalesce(std::move(prepared.folded));
     if (options.check) check_folded(prepared.folded);
   }
+  refuse_large_replay(prepared.folded, run, options);
   return prepared;
 }
 

@@ -1,16 +1,18 @@
 // How much there is to simulate: refused above what fits in a few GiB of this computer's memory.
 //
 // A step has micro_batches forward and backward passes per chunk, each with the operations of its
-// layers. Folding (fold/) leaves one kind of rank per stage, or more where the machine is uneven;
-// this estimate takes one. Measured on one kind of rank (2,048 micro batches of llama3-8b, tp 8)
-// and on four (2,048 of llama3-70b, pp 4 and vpp 5): 39 operations of a layer in both passes
-// together, 240 B for an operation from lowering to the report, and 1.3 kB more for those of one
-// stage where JSON lists the critical path.
+// layers. This estimate takes what any folding and coalescing leaves: the passes of all stages, and
+// the critical path, on which each operation of a stage may lie. What the replay itself takes is
+// counted where it is known (commands/replay_size.h). Measured with llama3-8b, tp 8: 30 to 60
+// operations of a layer in both passes together, 72 B for one on the path; of a pass that is a
+// single event, 300 B.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "base/memory_limit.h"
+#include "base/text.h"
 #include "spec/checks.h"
 
 namespace shardsim {
@@ -18,18 +20,17 @@ namespace {
 
 constexpr double kOperationsPerLayer = 50;  // with recomputation, more kernels: 45 to 60
 constexpr double kOperationsPerChunk = 20;  // ends of the model, boundaries, streams that meet
-constexpr double kBytesPerOperation = 250;
-constexpr double kBytesPerListedOperation = 1500;
-constexpr double kMostBytes = 8.0 * 1024 * 1024 * 1024;  // assumed: what any workstation has
+constexpr double kBytesPerPathOperation = 72;
+constexpr double kBytesPerPass = 300;
 
 // Memory that one micro batch of all pipelines takes here.
 double bytes_per_micro_batch(const RunSpec& run) {
-  const ParallelSpec& p = run.parallel;
-  const auto stages = static_cast<double>(p.pp);
-  const double per_stage =
+  const auto stages = static_cast<double>(run.parallel.pp);
+  const auto chunks = static_cast<double>(run.parallel.vpp);
+  const double path =
       kOperationsPerLayer * std::ceil(static_cast<double>(run.model.layers) / stages) +
-      kOperationsPerChunk * static_cast<double>(p.vpp);
-  return per_stage * (stages * kBytesPerOperation + kBytesPerListedOperation);
+      kOperationsPerChunk * chunks;
+  return kBytesPerPathOperation * path + kBytesPerPass * 2 * chunks * stages;
 }
 
 }  // namespace
@@ -42,18 +43,17 @@ void validate_work(Checking& c) {
     return;
   }
   const double each = bytes_per_micro_batch(run);
-  const double gib = each * static_cast<double>(run.batch.micro_batches) / (1024.0 * 1024 * 1024);
-  if (gib * 1024 * 1024 * 1024 <= kMostBytes) {
+  const double bytes = each * static_cast<double>(run.batch.micro_batches);
+  if (bytes <= kMostMemory) {
     return;
   }
   const std::int64_t group =
       p.vpp > 1 ? p.pp : 1;  // micro batches that the schedule wants together
-  const auto most = static_cast<std::int64_t>(kMostBytes / each) / group * group;
+  const auto most = static_cast<std::int64_t>(kMostMemory / each) / group * group;
   const std::string what = fmt::format(
-      "{} micro batches of {} layers in {} {} of {} {} need about {:.0f} GiB of memory "
-      "to simulate",
-      run.batch.micro_batches, run.model.layers, p.pp, p.pp == 1 ? "stage" : "stages", p.vpp,
-      p.vpp == 1 ? "chunk" : "chunks", gib);
+      "{} of {} in {} of {} need about {:.0f} GiB of memory to simulate",
+      counted(run.batch.micro_batches, "micro batch"), counted(run.model.layers, "layer"),
+      counted(p.pp, "stage"), counted(p.vpp, "chunk"), bytes / kGiB);
   complain(c, "batch.global", what,
            most == 0 ? "use fewer layers or stages"
                      : fmt::format("use global {} or less, or a larger micro batch",

@@ -5,7 +5,10 @@
 //   groups[] collectives[] links[] events{} assumptions[] warnings[]
 // Breakdowns have compute_s recompute_s optimizer_s tp_s sp_s cp_s ep_s pp_s dp_s bubble_s wait_s
 // contention_s other_s. Indices that do not apply (the layer of an all-reduce of gradients) are
-// null.
+// null. Of more than 100,000 segments of the critical path, those in the middle are one row
+// `left_out`.
+#include <algorithm>
+
 #include "report/writers/json_parts.h"
 #include "report/writers/writers.h"
 
@@ -37,6 +40,39 @@ Json segment_json(const PathSegment& segment, const RunReport& report) {
   out["layer"] = or_null(segment.layer);
   out["operation"] = at(report.labels, segment.label);
   out["link"] = or_null(segment.link < 0 ? "" : at(report.links, segment.link));
+  return out;
+}
+
+// Longer paths are listed at both ends only: a row takes about 1.3 kB of memory here, and what lies
+// between repeats itself.
+constexpr std::size_t kListedSegments = 100'000;
+
+// One row in place of `count` segments from `first` on, so that rows still abut.
+Json left_out_json(const std::vector<PathSegment>& segments, std::size_t first, std::size_t count) {
+  double contention_s = 0;
+  for (std::size_t i = first; i < first + count; ++i) contention_s += segments[i].contention_s;
+  Json out = Json::object();
+  out["start_s"] = finite(segments[first].start_s);
+  out["end_s"] = finite(segments[first + count - 1].end_s);
+  out["contention_s"] = finite(contention_s);
+  for (const char* key :
+       {"category", "stage", "rank", "micro_batch", "chunk", "layer", "operation", "link"}) {
+    out[key] = nullptr;
+  }
+  out["left_out"] = count;
+  return out;
+}
+
+Json segments_json(const RunReport& report) {
+  const std::vector<PathSegment>& segments = report.analysis.critical_path.segments;
+  const std::size_t left_out = segments.size() - std::min(segments.size(), kListedSegments);
+  const std::size_t head = left_out > 0 ? kListedSegments / 2 : segments.size();
+  Json out = Json::array();
+  for (std::size_t i = 0; i < head; ++i) out.push_back(segment_json(segments[i], report));
+  if (left_out > 0) out.push_back(left_out_json(segments, head, left_out));
+  for (std::size_t i = head + left_out; i < segments.size(); ++i) {
+    out.push_back(segment_json(segments[i], report));
+  }
   return out;
 }
 
@@ -74,10 +110,7 @@ Json path_json(const RunReport& report) {
   out["by_stage"] = by_stage_json(report);
   out["by_layer"] = by_layer_json(report);
   out["by_link"] = by_link_json(report);
-  out["segments"] = Json::array();
-  for (const PathSegment& segment : path.segments) {
-    out["segments"].push_back(segment_json(segment, report));
-  }
+  out["segments"] = segments_json(report);
   return out;
 }
 
