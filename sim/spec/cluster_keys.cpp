@@ -9,10 +9,10 @@ using C = ClusterSpec;
 
 std::vector<Key<LinkSpec>> link_keys(const Fallback& bandwidth) {
   return {
-      {{"bandwidth_per_direction", quantity_above(Dimension::bandwidth, 0, 1e16), bandwidth,
+      {{"bandwidth_per_direction", quantity(Dimension::bandwidth, 1, 1e16), bandwidth,
         "line rate in one direction"},
        [](LinkSpec& l, const Parsed& v) { l.bandwidth_per_direction = BytesPerSecond{v.number}; }},
-      {{"efficiency", number_above(0, 1), by_default("1.0"), "what large transfers reach of it"},
+      {{"efficiency", fraction(), by_default("1.0"), "what large transfers reach of it"},
        [](LinkSpec& l, const Parsed& v) { l.efficiency = v.number; }},
       {{"latency", quantity(Dimension::time, 0, 1), by_default("\"0 us\""),
         "of one hop of a collective over it"},

@@ -14,14 +14,14 @@ void add_chip(Keys& keys) {
   keys.push_back({{"memory_capacity", quantity_above(Dimension::bytes, 0, 1e15), required(),
                    "memory as nvidia-smi shows it"},
                   [](G& g, const Parsed& v) { g.memory_capacity = Bytes{v.integer}; }});
-  keys.push_back({{"memory_bandwidth", quantity_above(Dimension::bandwidth, 0, 1e16), required(),
+  keys.push_back({{"memory_bandwidth", quantity(Dimension::bandwidth, 1, 1e16), required(),
                    "bandwidth of the memory"},
                   [](G& g, const Parsed& v) { g.memory_bandwidth = BytesPerSecond{v.number}; }});
   keys.push_back({{"sms", integer(1, 100'000), required(), "streaming multiprocessors"},
                   [](G& g, const Parsed& v) { g.sms = v.integer; }});
   keys.push_back({{"peak", object(), required(), "dense peak by number format, never sparse"}, {}});
   for (const std::string& precision : precision_names()) {
-    keys.push_back({{"peak." + precision, quantity_above(Dimension::flop_rate, 0, 1e19), absent(),
+    keys.push_back({{"peak." + precision, quantity(Dimension::flop_rate, 1e6, 1e19), absent(),
                      "dense peak of the matrix units in " + precision},
                     [](G& g, const Parsed& v) {
                       const std::string wanted(v.key.substr(v.key.find('.') + 1));
@@ -47,7 +47,7 @@ void add_gemm(Keys& keys) {
                   [](G& g, const Parsed& v) {
                     g.efficiency.gemm.model = static_cast<GemmEfficiency::Model>(v.choice);
                   }});
-  keys.push_back({{at + ".peak_fraction", number_above(0, 1), required(),
+  keys.push_back({{at + ".peak_fraction", fraction(), required(),
                    "sustained fraction of the peak for large shapes"},
                   [](G& g, const Parsed& v) { g.efficiency.gemm.peak_fraction = v.number; }});
   keys.push_back({{at + ".k_half", number(0, 1e6), required(), "K at which the ramp is one half"},
@@ -63,10 +63,10 @@ void add_attention(Keys& keys, const std::string& version) {
     return g.efficiency.attention[parent_name(v.key)];
   };
   keys.push_back({{at, object(), absent(), "flash attention of version " + version}, {}});
-  keys.push_back({{at + ".forward_fraction", number_above(0, 1), required(),
+  keys.push_back({{at + ".forward_fraction", fraction(), required(),
                    "fraction of the peak at long sequences, forward"},
                   [entry](G& g, const Parsed& v) { entry(g, v).forward_fraction = v.number; }});
-  keys.push_back({{at + ".backward_fraction", number_above(0, 1), required(),
+  keys.push_back({{at + ".backward_fraction", fraction(), required(),
                    "fraction of the peak at long sequences, backward"},
                   [entry](G& g, const Parsed& v) { entry(g, v).backward_fraction = v.number; }});
   keys.push_back({{at + ".sequence_half", number(0, 1e8), required(),
@@ -91,7 +91,7 @@ void add_efficiency(Keys& keys) {
   keys.push_back(
       {{"efficiency.memory", object(), required(), "kernels bound by memory traffic"}, {}});
   keys.push_back(
-      {{"efficiency.memory.bandwidth_fraction", number_above(0, 1), required(),
+      {{"efficiency.memory.bandwidth_fraction", fraction(), required(),
         "sustained fraction of the memory bandwidth"},
        [](G& g, const Parsed& v) { g.efficiency.memory.bandwidth_fraction = v.number; }});
   keys.push_back(

@@ -59,6 +59,8 @@ ValueType number_below(double low, double high) {
   return type;
 }
 
+ValueType fraction() { return number(1e-6, 1); }
+
 ValueType boolean() { return of_kind(ValueType::Kind::boolean); }
 ValueType text() { return of_kind(ValueType::Kind::string); }
 

@@ -70,6 +70,7 @@ struct KeyInfo {
 [[nodiscard]] ValueType number(double low, double high);        // low <= x <= high
 [[nodiscard]] ValueType number_above(double low, double high);  // low < x <= high
 [[nodiscard]] ValueType number_below(double low, double high);  // low <= x < high
+[[nodiscard]] ValueType fraction();  // of a rate: 1e-6 to 1, so that no time becomes infinite
 [[nodiscard]] ValueType boolean();
 [[nodiscard]] ValueType text();
 [[nodiscard]] ValueType filled_text();  // neither empty nor blank

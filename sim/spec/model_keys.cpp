@@ -26,7 +26,7 @@ void add_moe(Keys& keys) {
   keys.push_back(
       {{"moe.every", integer(1, kMaxLayers), by_default("1"), "every n-th layer has experts"},
        [](M& m, const Parsed& v) { m.moe->every = v.integer; }});
-  keys.push_back({{"moe.capacity_factor", number_above(0, 1000), derived("no token is dropped"),
+  keys.push_back({{"moe.capacity_factor", number(0.001, 1000), derived("no token is dropped"),
                    "tokens an expert takes over the mean"},
                   [](M& m, const Parsed& v) { m.moe->capacity_factor = v.number; }});
   keys.push_back(

@@ -138,45 +138,45 @@ void add_collectives(Keys& keys) {
 
 std::vector<Key<Perturbation>> perturbation_keys() {
   using P = Perturbation;
-  const ValueType fraction = number_above(0, 1);
-  return {{{"gpu", integer(0, kMaxGpus), absent(), "physical slot of a slow GPU"},
-           [](P& p, const Parsed& v) {
-             p.kind = P::Kind::gpu;
-             p.index = v.integer;
-           }},
-          {{"node", integer(0, kMaxGpus), absent(), "number of a slow node"},
-           [](P& p, const Parsed& v) {
-             p.kind = P::Kind::node;
-             p.index = v.integer;
-           }},
-          {{"link", filled_text(), absent(), "name of a slow or dead link, such as node3.nic2"},
-           [](P& p, const Parsed& v) {
-             p.kind = P::Kind::link;
-             p.link = v.text;
-           }},
-          {{"rail", integer(0, kMaxNodeGpus), absent(), "number of a slow rail"},
-           [](P& p, const Parsed& v) {
-             p.kind = P::Kind::rail;
-             p.index = v.integer;
-           }},
-          {{"spine", integer(0, kMaxGpus), absent(), "number of a slow or dead spine switch"},
-           [](P& p, const Parsed& v) {
-             p.kind = P::Kind::spine;
-             p.index = v.integer;
-           }},
-          {{"jitter", number_above(0, 1), absent(), "amplitude of jitter per collective"},
-           [](P& p, const Parsed& v) {
-             p.kind = P::Kind::jitter;
-             p.factor = v.number;
-           }},
-          {{"speed", fraction, absent(), "fraction of the speed of a gpu or node"},
-           [](P& p, const Parsed& v) { p.factor = v.number; }},
-          {{"bandwidth", fraction, absent(), "fraction of the bandwidth of a link, rail or spine"},
-           [](P& p, const Parsed& v) { p.factor = v.number; }},
-          {{"dead", boolean(), absent(), "a link or spine that carries nothing"},
-           [](P& p, const Parsed& v) { p.dead = v.boolean; }},
-          {{"seed", integer(0, 1'000'000'000), absent(), "of the jitter"},
-           [](P& p, const Parsed& v) { p.seed = v.integer; }}};
+  return {
+      {{"gpu", integer(0, kMaxGpus), absent(), "physical slot of a slow GPU"},
+       [](P& p, const Parsed& v) {
+         p.kind = P::Kind::gpu;
+         p.index = v.integer;
+       }},
+      {{"node", integer(0, kMaxGpus), absent(), "number of a slow node"},
+       [](P& p, const Parsed& v) {
+         p.kind = P::Kind::node;
+         p.index = v.integer;
+       }},
+      {{"link", filled_text(), absent(), "name of a slow or dead link, such as node3.nic2"},
+       [](P& p, const Parsed& v) {
+         p.kind = P::Kind::link;
+         p.link = v.text;
+       }},
+      {{"rail", integer(0, kMaxNodeGpus), absent(), "number of a slow rail"},
+       [](P& p, const Parsed& v) {
+         p.kind = P::Kind::rail;
+         p.index = v.integer;
+       }},
+      {{"spine", integer(0, kMaxGpus), absent(), "number of a slow or dead spine switch"},
+       [](P& p, const Parsed& v) {
+         p.kind = P::Kind::spine;
+         p.index = v.integer;
+       }},
+      {{"jitter", number_above(0, 1), absent(), "amplitude of jitter per collective"},
+       [](P& p, const Parsed& v) {
+         p.kind = P::Kind::jitter;
+         p.factor = v.number;
+       }},
+      {{"speed", fraction(), absent(), "fraction of the speed of a gpu or node"},
+       [](P& p, const Parsed& v) { p.factor = v.number; }},
+      {{"bandwidth", fraction(), absent(), "fraction of the bandwidth of a link, rail or spine"},
+       [](P& p, const Parsed& v) { p.factor = v.number; }},
+      {{"dead", boolean(), absent(), "a link or spine that carries nothing"},
+       [](P& p, const Parsed& v) { p.dead = v.boolean; }},
+      {{"seed", integer(0, 1'000'000'000), absent(), "of the jitter"},
+       [](P& p, const Parsed& v) { p.seed = v.integer; }}};
 }
 
 void add_rest(Keys& keys) {

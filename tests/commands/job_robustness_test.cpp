@@ -55,7 +55,7 @@ const std::vector<Setting> kSettings{
     {"stack.p2p", {"blocking"}},
     {"cluster.node.gpus_used", {"1", "3", "8"}},
     {"cluster.node.nics.count", {"0", "1", "2", "9"}},
-    {"cluster.node.nvlink.efficiency", {"1e-300", "1"}},
+    {"cluster.node.nvlink.efficiency", {"1e-300", "1e-6", "1"}},
     {"cluster.node.pcie", {R"({"bandwidth_per_direction": "1 B/s"})"}},
     {"cluster.fabric.family", {"fat_tree", "single_node", "single_switch"}},
     {"cluster.fabric.nodes_per_leaf", {"1", "2", "1000"}},
@@ -63,7 +63,7 @@ const std::vector<Setting> kSettings{
     {"cluster.gpu.memory_bandwidth", {"1 B/s", "10 PB/s"}},
     {"collectives.all_reduce.algorithm", {"ring", "hierarchical", "tree"}},
     {"perturbations",
-     {R"([{"gpu": 0, "speed": 1e-300}])", R"([{"rail": 1, "bandwidth": 0.5}])",
+     {R"([{"gpu": 0, "speed": 1e-6}])", R"([{"rail": 1, "bandwidth": 0.5}])",
       R"([{"link": "node1.nic0", "bandwidth": 1e-9}])"}}};
 
 // REQUIRES from >= 1. The same on every platform, unlike std::uniform_int_distribution.
@@ -105,4 +105,20 @@ TEST_CASE("job robustness: random settings are refused or become a sound job") {
     }
   }
   CHECK(sound > 80);
+}
+
+// Slow beyond measure, times became infinite and the replay never ended.
+TEST_CASE("job robustness: rates are far enough from zero for times to be finite") {
+  use_test_data();
+  const auto errors = [](const std::string& setting) {
+    return errors_of([&] { return read_job(data_path() + "/run.json", {setting}); });
+  };
+  CHECK(errors("cluster.gpu.peak.bf16=1e-9 FLOP/s") ==
+        "--set:/cluster/gpu/peak/bf16: \"1e-9 FLOP/s\" is out of range; use a value from 1 MFLOP/s "
+        "to 10000 PFLOP/s");
+  CHECK(errors("perturbations=[{\"gpu\": 0, \"speed\": 1e-300}]") ==
+        "--set:/perturbations/0/speed: 1e-300 is out of range; use a number from 1e-06 to 1");
+  CHECK(errors("cluster.node.nvlink.efficiency=1e-300") ==
+        "--set:/cluster/node/nvlink/efficiency: 1e-300 is out of range; use a number from 1e-06 to "
+        "1");
 }

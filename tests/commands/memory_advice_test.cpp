@@ -1,6 +1,7 @@
 #include "commands/memory_advice.h"
 
 #include "commands/simulate.h"
+#include "spec/spec_fixture.h"
 #include "support/catch.h"
 
 using namespace shardsim;
@@ -8,6 +9,7 @@ using namespace shardsim;
 namespace {
 
 RunSpec read(const std::string& text, const Overrides& overrides) {
+  use_shipped_data();
   return read_run_text(text, "run.json", overrides);
 }
 

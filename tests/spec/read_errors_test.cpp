@@ -42,8 +42,8 @@ TEST_CASE("read errors: quantities") {
         "write an amount of bytes with its unit, such as \"80 GiB\" (k M G T: 1000, Ki Mi Gi Ti: "
         "1024)");
   CHECK(base_errors({"cluster.gpu.memory_bandwidth=0 TB/s"}) ==
-        "--set:/cluster/gpu/memory_bandwidth: \"0 TB/s\" is out of range; use a value above 0 B/s "
-        "and at most 10 PB/s");
+        "--set:/cluster/gpu/memory_bandwidth: \"0 TB/s\" is out of range; use a value from 1 B/s "
+        "to 10 PB/s");
   CHECK(base_errors({"training.memory_reserve=-2 GiB"}) ==
         "--set:/training/memory_reserve: \"-2 GiB\" is out of range; use a value from 0 B to 1 PB");
   CHECK(base_errors({"training.grad_bucket=0.5 B"}) ==

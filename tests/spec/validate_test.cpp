@@ -216,7 +216,7 @@ TEST_CASE("validate: perturbations name one thing inside the machine and what is
         "--set:/perturbations/0/bandwidth: a gpu has no bandwidth; state speed");
   CHECK(one(R"({"gpu": 1})") == "--set:/perturbations/0: says nothing about the gpu; state speed");
   CHECK(one(R"({"gpu": 1, "speed": 1.5})") ==
-        "--set:/perturbations/0/speed: 1.5 is out of range; use a number above 0 and at most 1");
+        "--set:/perturbations/0/speed: 1.5 is out of range; use a number from 1e-06 to 1");
   CHECK(one(R"({"jitter": 0.02, "speed": 0.5})").find("a jitter has no speed; leave it out") !=
         std::string::npos);
 }
