@@ -1,4 +1,9 @@
 // The event loop: counters of predecessors still to come, arrivals at lanes, timers and flows.
+//
+// What takes a fixed time once it has started (kernels, latencies, flows that nothing contends)
+// ends at a moment that is known when its last predecessor's end is: such ends are told at once,
+// ahead of SimGrid's clock, and cost no event there. Only flows that contend wait for the clock:
+// they start when it has come to their beginning, and SimGrid finds when they end.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -91,8 +96,7 @@ class EventLoop {
     prepare_ranks();
     prepare_flows();
     network_.on_flow_end([this](std::int64_t flow) {
-      now_ = network_.now_s();
-      end_flow(static_cast<std::int32_t>(flow));
+      end_flow(static_cast<std::int32_t>(flow), network_.now_s());
       work_off();
     });
   }
@@ -138,12 +142,12 @@ class EventLoop {
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
       const auto flows = static_cast<std::size_t>(lanes_[lane].flow_count);
       lane_of_flow_.insert(lane_of_flow_.end(), flows, static_cast<std::int32_t>(lane));
+      begin_s_.insert(begin_s_.end(), flows, 0.0);
       missing_.insert(missing_.end(), flows, folded_.lanes[lane].member_count);
     }
   }
 
   void start_sources() {
-    now_ = network_.now_s();
     for (std::int32_t rank = 0; rank < count(folded_.ranks); ++rank) {
       const OpGraph& graph = graph_of(rank);
       for (std::int32_t op = 0; op < count(graph.predecessors); ++op) {
@@ -155,58 +159,56 @@ class EventLoop {
     work_off();
   }
 
-  // Operations end one by one here and never inside start(), so chains of zero-length operations do
-  // not recurse.
+  // Operations end one by one here and never inside start(), so long chains do not recurse. The
+  // last to end goes first: that stays with one rank as long as it can.
   void work_off() {
-    while (next_ended_ < ended_.size()) {
-      const RankOp ended = ended_[next_ended_++];
+    while (!ended_.empty()) {
+      const RankOp ended = ended_.back();
+      ended_.pop_back();
       const OpGraph& graph = graph_of(ended.rank);
       const std::size_t first = at(first_pending_, ended.rank);
+      RankTimes& times = at(times_.ranks, ended.rank);
+      const double end_s = at(times.end_s, ended.op);
       const std::int32_t last = at(graph.first_successor, ended.op + 1);
       for (std::int32_t i = at(graph.first_successor, ended.op); i < last; ++i) {
         const std::int32_t successor = at(graph.successors, i);
+        double& start_s = at(times.start_s, successor);
+        start_s = std::max(start_s, end_s);
         if (--pending_[first + static_cast<std::size_t>(successor)] == 0) {
           start({ended.rank, successor});
         }
       }
     }
-    ended_.clear();
-    next_ended_ = 0;
   }
 
+  // REQUIRES: all predecessors have told their ends.
   void start(RankOp which) {
     const LoweredOp& op = *at(graph_of(which.rank).ops, which.op);
-    at(at(times_.ranks, which.rank).start_s, which.op) = now_;
+    const double start_s = at(at(times_.ranks, which.rank).start_s, which.op);
     if (op.is_flow) {
-      arrive(which, op);
+      arrive(which, op, start_s);
       return;
     }
     // The host launches kernels at its own pace, whatever the GPU's speed.
     const double speed = op.stream == Stream::host ? 1.0 : at(folded_.ranks, which.rank).speed;
-    const double duration = op.duration.value() / speed;
-    if (duration <= 0) {
-      end(which);
-      return;
-    }
-    ++times_.timers;
-    simgrid::kernel::timer::Timer::set(now_ + duration, [this, which] {
-      now_ = network_.now_s();
-      end(which);
-      work_off();
-    });
+    const double duration = std::max(op.duration.value() / speed, 0.0);
+    times_.timers += duration > 0 ? 1 : 0;
+    end(which, start_s + duration);
   }
 
-  void end(RankOp which) {
-    at(at(times_.ranks, which.rank).end_s, which.op) = now_;
+  void end(RankOp which, double end_s) {
+    at(at(times_.ranks, which.rank).end_s, which.op) = end_s;
     --left_;
     ended_.push_back(which);
   }
 
-  void arrive(RankOp which, const LoweredOp& op) {
+  void arrive(RankOp which, const LoweredOp& op, double arrival_s) {
     const std::int32_t lane =
         at(folded_.slot_lanes, at(folded_.ranks, which.rank).first_slot + op.slot);
     const LanePlan& plan = at(lanes_, lane);
     const std::int32_t flow = plan.first_flow + at(graph_of(which.rank).use, which.op);
+    double& begin_s = at(begin_s_, flow);
+    begin_s = std::max(begin_s, arrival_s);
     if (--at(missing_, flow) > 0) {
       return;
     }
@@ -214,42 +216,38 @@ class EventLoop {
         op.duration.value() + op.steps * at(folded_.lanes, lane).hop_latency.value();
     const bool contended = plan.contended && op.amount > 0;
     const double moving = contended || op.amount <= 0 ? 0.0 : op.amount / plan.pace_Bps;
-    after(latency + moving, flow, contended ? op.amount : 0.0);
+    const double wait = std::max(latency + moving, 0.0);
+    times_.timers += wait > 0 ? 1 : 0;
+    if (contended) {
+      move_at(begin_s + wait, flow, op.amount);
+    } else {
+      end_flow(flow, begin_s + wait);
+    }
   }
 
-  // The flow ends, or when it contends its bytes start to move, after `wait` seconds.
-  void after(double wait, std::int32_t flow, double contended_amount) {
-    if (wait <= 0) {
-      move_or_end(flow, contended_amount);
-      return;
-    }
-    ++times_.timers;
-    simgrid::kernel::timer::Timer::set(now_ + wait, [this, flow, contended_amount] {
-      now_ = network_.now_s();
-      move_or_end(flow, contended_amount);
-      work_off();
-    });
-  }
-
-  void move_or_end(std::int32_t flow, double contended_amount) {
-    if (contended_amount <= 0) {
-      end_flow(flow);
-      return;
-    }
+  // The bytes of a flow start to move when the clock has come to `start_s`.
+  void move_at(double start_s, std::int32_t flow, double amount) {
     ++times_.flows;
-    const auto payload = static_cast<std::uint64_t>(std::round(contended_amount * scale_));
-    network_.start_flow(at(lanes_, at(lane_of_flow_, flow)).route,
-                        std::max<std::uint64_t>(payload, 1), flow);
+    const auto payload = static_cast<std::uint64_t>(std::round(amount * scale_));
+    const auto move = [this, flow, payload] {
+      network_.start_flow(at(lanes_, at(lane_of_flow_, flow)).route,
+                          std::max<std::uint64_t>(payload, 1), flow);
+    };
+    if (start_s <= network_.now_s()) {
+      move();
+    } else {
+      simgrid::kernel::timer::Timer::set(start_s, move);
+    }
   }
 
-  void end_flow(std::int32_t flow) {
+  void end_flow(std::int32_t flow, double end_s) {
     const std::int32_t lane = at(lane_of_flow_, flow);
     const std::int32_t k = flow - at(lanes_, lane).first_flow;
     const LaneClass& lane_class = at(folded_.lanes, lane);
     for (std::int32_t m = 0; m < lane_class.member_count; ++m) {
       const LaneMember& member = at(folded_.members, lane_class.first_member + m);
       const OpGraph& graph = graph_of(member.rank_class);
-      end({member.rank_class, at(graph.slot_ops, at(graph.first_slot_op, member.slot) + k)});
+      end({member.rank_class, at(graph.slot_ops, at(graph.first_slot_op, member.slot) + k)}, end_s);
     }
   }
 
@@ -267,10 +265,9 @@ class EventLoop {
   std::vector<std::uint16_t> pending_;      // per operation of each rank class
   std::vector<std::int32_t> lane_of_flow_;
   std::vector<std::int32_t> missing_;  // per flow: members that have not arrived
+  std::vector<double> begin_s_;        // per flow: the latest arrival so far
   std::vector<RankOp> ended_;          // whose successors have not been told yet
-  std::size_t next_ended_ = 0;
-  std::int64_t left_ = 0;  // operations that have not ended
-  double now_ = 0;
+  std::int64_t left_ = 0;              // operations that have not ended
 };
 
 }  // namespace

@@ -1,9 +1,10 @@
 // When does each event happen? Replays a folded job on SimGrid and returns its trace.
 //
 // Folded -> Trace (seconds from the start of the step). The order of operations is a DAG of our
-// own; SimGrid keeps the clock (one timer per duration) and shares links among flows (one Comm per
-// flow that contends, max-min fair on rates). A flow whose links no other lane uses has a fixed
-// duration and is a timer. Results do not depend on the order in which simultaneous events are
+// own; SimGrid keeps the clock and shares links among the flows that contend (one Comm per flow,
+// max-min fair on rates). What takes a fixed time once it has started (a kernel, a latency, a chain
+// of operations, a flow whose links no other lane uses) ends at a moment known beforehand and needs
+// no event there (events.cpp). Results do not depend on the order in which simultaneous events are
 // handled.
 //
 // SimGrid has one engine, one clock and one configuration per process, so `replay` can run once per

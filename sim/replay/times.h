@@ -16,8 +16,8 @@ struct RankTimes {  // of one rank class, by operation through its passes
 
 struct Times {
   std::vector<RankTimes> ranks;
-  std::int64_t timers = 0;
-  std::int64_t flows = 0;  // that contended and so were SimGrid's
+  std::int64_t timers = 0;  // ends at a fixed time after what they waited for
+  std::int64_t flows = 0;   // that contended and so were SimGrid's
 };
 
 // REQUIRES: no SimGrid engine ever existed in this process. InternalError if operations are left.
