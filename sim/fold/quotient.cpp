@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/errors.h"
+#include "base/offsets.h"
 #include "fold/fold.h"
 #include "fold/rows.h"
 
@@ -85,21 +86,18 @@ void add_lanes(const Lowered& lowered, const Partition& partition, Folded& folde
     set_pace_alone(lowered, partition, lane);
     folded.lanes.push_back(lane);
   }
-  std::vector<std::int32_t> members(folded.lanes.size() + 1, 0);
-  for (const LaneId lane : folded.slot_lanes) {
-    ++at(members, lane + 1);
-  }
+  std::vector<std::int32_t> next =
+      group_offsets(folded.lanes.size(), folded.slot_lanes, [](LaneId lane) { return lane; });
   for (std::size_t lane = 0; lane < folded.lanes.size(); ++lane) {
-    folded.lanes[lane].first_member = members[lane];
-    folded.lanes[lane].member_count = members[lane + 1];
-    members[lane + 1] += members[lane];
+    folded.lanes[lane].first_member = next[lane];
+    folded.lanes[lane].member_count = next[lane + 1] - next[lane];
   }
   folded.members.resize(folded.slot_lanes.size());
   for (std::int32_t rank = 0; rank < count(folded.ranks); ++rank) {
     const RankClass& rank_class = at(folded.ranks, rank);
     for (std::int32_t slot = 0; slot < rank_class.slot_count; ++slot) {
       const LaneId lane = at(folded.slot_lanes, rank_class.first_slot + slot);
-      at(folded.members, at(members, lane)++) = {.rank_class = rank, .slot = slot};
+      at(folded.members, at(next, lane)++) = {.rank_class = rank, .slot = slot};
     }
   }
 }
@@ -139,16 +137,16 @@ Rows representative_loads(const Lowered& lowered, const Partition& partition,
   return result;
 }
 
+// Where the entries of each lane class begin when they are sorted by it.
+std::vector<std::int32_t> entry_offsets(const Rows& rows, const Folded& folded) {
+  return group_offsets(folded.lanes.size(), rows.entries,
+                       [](const RowEntry& entry) { return entry.lane; });
+}
+
 void add_loads(const Rows& all, Folded& folded) {
-  folded.first_load.assign(folded.lanes.size() + 1, 0);
-  for (const RowEntry& entry : all.entries) {
-    ++at(folded.first_load, entry.lane + 1);
-  }
-  for (std::size_t lane = 0; lane < folded.lanes.size(); ++lane) {
-    folded.first_load[lane + 1] += folded.first_load[lane];
-  }
+  folded.first_load = entry_offsets(all, folded);
   folded.loads.resize(all.entries.size());
-  std::vector<std::int32_t> next(folded.first_load.begin(), folded.first_load.end() - 1);
+  std::vector<std::int32_t> next = folded.first_load;
   for (const Row& row : all.rows) {
     for (std::int32_t i = 0; i < row.entry_count; ++i) {
       const RowEntry& entry = at(all.entries, row.first + i);
@@ -159,14 +157,10 @@ void add_loads(const Rows& all, Folded& folded) {
 }
 
 void add_rows(const Rows& kept, Folded& folded) {
-  std::vector<std::int32_t> next(folded.lanes.size() + 1, 0);
-  for (const RowEntry& entry : kept.entries) {
-    ++at(next, entry.lane + 1);
-  }
+  std::vector<std::int32_t> next = entry_offsets(kept, folded);
   for (std::size_t lane = 0; lane < folded.lanes.size(); ++lane) {
     folded.lanes[lane].first_use = next[lane];
-    folded.lanes[lane].use_count = next[lane + 1];
-    next[lane + 1] += next[lane];
+    folded.lanes[lane].use_count = next[lane + 1] - next[lane];
   }
   folded.uses.resize(kept.entries.size());
   for (std::int32_t r = 0; r < count(kept.rows); ++r) {
