@@ -13,13 +13,12 @@
 #include "random_job.h"
 #include "support/catch.h"
 #include "trace/check_trace.h"
-#include "workload/schedule.h"
 
 namespace shardsim {
 namespace {
 
-using test::between;
-using test::pick;
+using test::perturb;
+using test::random_run;
 
 struct Both {
   RunSpec run;
@@ -115,100 +114,6 @@ std::string first_difference(const Both& both) {
     }
   }
   return text;
-}
-
-std::string random_schedule(const RunSpec& run) {
-  std::vector<std::string> names;
-  for (const Schedule& schedule : schedules()) {
-    RunSpec candidate = run;
-    candidate.training.schedule = schedule.name;
-    ScheduleInput input;
-    input.stages = static_cast<std::int32_t>(run.parallel.pp);
-    input.chunks = static_cast<std::int32_t>(run.parallel.vpp);
-    input.micro_batches = static_cast<std::int32_t>(run.batch.micro_batches);
-    if (schedule.objection(input).empty()) {
-      names.push_back(schedule.name);
-    }
-  }
-  return names.empty() ? run.training.schedule : pick(names);
-}
-
-void vary_software(RunSpec& run) {
-  const auto coin = [] { return *rc::gen::arbitrary<bool>(); };
-  run.training.recompute =
-      pick(std::vector{Recompute::none, Recompute::selective, Recompute::full});
-  run.training.recompute_layers = pick(std::vector<std::int64_t>{1, 2});
-  run.training.overlap.grad_reduce = coin();
-  run.training.overlap.param_gather = coin();
-  run.training.overlap.pp = coin();
-  run.training.p2p_scatter_gather = run.parallel.tp > 1 && !run.parallel.sp && coin();
-  if (coin()) {
-    run.training.grad_bucket = Bytes{std::int64_t{1} << *rc::gen::inRange(20, 28)};
-  }
-  run.stack.tp_wgrad_overlap = coin();
-  run.stack.p2p = coin() ? P2pStyle::overlapped : P2pStyle::blocking;
-  // From never waiting for the host to waiting for nothing else.
-  run.stack.host_time_per_kernel = Seconds{pick(std::vector{0.0, 2e-6, 7e-6, 30e-6, 200e-6})};
-}
-
-void vary_order(RunSpec& run) {
-  std::vector<Axis> axes(run.parallel.order.begin(), run.parallel.order.end());
-  for (std::size_t i = axes.size(); i-- > 1;) {
-    std::swap(axes[i], axes[*rc::gen::inRange<std::size_t>(0, i + 1)]);
-  }
-  std::copy(axes.begin(), axes.end(), run.parallel.order.begin());
-}
-
-void perturb(RunSpec& run) {
-  const auto coin = [] { return *rc::gen::arbitrary<bool>(); };
-  const auto gpu = *rc::gen::inRange<std::int64_t>(0, run.gpus);
-  const auto node = *rc::gen::inRange<std::int64_t>(0, run.nodes);
-  if (coin()) {
-    run.perturbations.push_back(
-        {.kind = Perturbation::Kind::gpu, .index = gpu, .link = {}, .factor = 0.83});
-  }
-  if (coin()) {
-    run.perturbations.push_back(
-        {.kind = Perturbation::Kind::node, .index = node, .link = {}, .factor = 1.1});
-  }
-  if (run.nodes > 1 && coin()) {
-    run.perturbations.push_back({.kind = Perturbation::Kind::link,
-                                 .link = "node" + std::to_string(node) + ".nic0",
-                                 .factor = 0.5});
-  }
-  if (run.cluster.node.gpus > 1 && coin()) {
-    run.perturbations.push_back({.kind = Perturbation::Kind::link,
-                                 .link = "node" + std::to_string(node) + ".gpu0.nvlink",
-                                 .factor = 0.7});
-  }
-}
-
-RunSpec random_job(std::int64_t most_gpus) {
-  jobs::Layout layout;
-  layout.tp = pick(std::vector{1, 2, 4, 8});
-  layout.pp = pick(std::vector{1, 2, 3, 4});
-  layout.dp = pick(std::vector{1, 2, 3, 4});
-  while (layout.tp * layout.pp * layout.dp > most_gpus) {
-    std::int64_t& largest = layout.tp > layout.dp ? layout.tp : layout.dp;
-    largest /= 2;
-  }
-  layout.sp = layout.tp > 1 && *rc::gen::arbitrary<bool>();
-  layout.vpp = layout.pp > 1 ? pick(std::vector{1, 1, 2}) : 1;
-  layout.zero = pick(std::vector{0, 1, 2, 3});
-  layout.micro_batches = layout.pp * pick(std::vector{1, 2, 3});
-  layout.sequence = pick(std::vector{512, 4096});
-  const std::int64_t layers = layout.pp * layout.vpp * pick(std::vector{1, 2, 3});
-  const ModelSpec model = *rc::gen::arbitrary<bool>()
-                              ? jobs::gpt(layers, 1024, 8)
-                              : jobs::llama(layers, 1024, 3072, 8, 4, 32000);
-  RunSpec run = jobs::job(model, layout);
-  run.cluster = test::random_cluster();
-  run.nodes = (run.gpus + run.cluster.node.gpus - 1) / run.cluster.node.gpus;
-  run.training.schedule = random_schedule(run);
-  run.training.overlap_slowdown = pick(std::vector{0.0, 0.3});
-  vary_software(run);
-  vary_order(run);
-  return run;
 }
 
 // The earliest operation whose times differ, outside chains or inside, for the log.
@@ -321,12 +226,12 @@ void check_job(const RunSpec& run, FoldMode mode) {
 }
 
 TEST_CASE("property: a coalesced replay tells the same as one of every operation") {
-  REQUIRE(rc::check("regular", [] { check_job(random_job(64), FoldMode::automatic); }));
+  REQUIRE(rc::check("regular", [] { check_job(random_run(64), FoldMode::automatic); }));
 }
 
 TEST_CASE("property: coalescing is exact among unequal ranks") {
   REQUIRE(rc::check("perturbed", [] {
-    RunSpec run = random_job(32);
+    RunSpec run = random_run(32);
     perturb(run);
     check_job(run, FoldMode::automatic);
   }));
@@ -334,7 +239,7 @@ TEST_CASE("property: coalescing is exact among unequal ranks") {
 
 TEST_CASE("property: coalescing is exact when every rank is a class of its own") {
   REQUIRE(rc::check("discrete", [] {
-    RunSpec run = random_job(16);
+    RunSpec run = random_run(16);
     perturb(run);
     check_job(run, FoldMode::off);
   }));

@@ -12,31 +12,10 @@
 namespace shardsim {
 namespace {
 
-using test::pick;
+using test::perturb;
 using test::random_run;
 using test::simulate_run;
 using test::Simulated;
-
-void perturb(RunSpec& run) {
-  if (*rc::gen::arbitrary<bool>()) {
-    run.perturbations.push_back({.kind = Perturbation::Kind::gpu,
-                                 .index = *rc::gen::inRange<std::int64_t>(0, run.gpus),
-                                 .link = {},
-                                 .factor = 0.8});
-  }
-  if (*rc::gen::inRange(0, 4) == 0) {
-    run.perturbations.push_back({.kind = Perturbation::Kind::node,
-                                 .index = *rc::gen::inRange<std::int64_t>(0, run.nodes),
-                                 .link = {},
-                                 .factor = 0.9});
-  }
-  if (run.nodes > 1 && *rc::gen::arbitrary<bool>()) {
-    const auto node = *rc::gen::inRange<std::int64_t>(0, run.nodes);
-    run.perturbations.push_back({.kind = Perturbation::Kind::link,
-                                 .link = "node" + std::to_string(node) + ".nic0",
-                                 .factor = 0.5});
-  }
-}
 
 double worst_time_difference(const Simulated& full, const Simulated& folded) {
   double worst = 0;

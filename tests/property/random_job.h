@@ -12,8 +12,8 @@
 
 #include "fold/fold.h"
 #include "lowering/lowering.h"
+#include "random_machine.h"
 #include "replay/replay.h"
-#include "support/clusters.h"
 #include "support/jobs.h"
 #include "workload/build_program.h"
 #include "workload/schedule.h"
@@ -43,30 +43,6 @@ inline Simulated simulate_run(const RunSpec& run, FoldMode mode = FoldMode::off,
   return simulate_program(build_program(run, RankGrid(run.parallel)), run, mode, options);
 }
 
-template <class T>
-T pick(const std::vector<T>& values) {
-  return *rc::gen::elementOf(values);
-}
-inline double between(int low, int high, double unit) {  // high included
-  return *rc::gen::inRange(low, high + 1) * unit;
-}
-
-// A node of 1 to 8 GPUs, all of them with a NIC, any bandwidths and latencies.
-inline ClusterSpec random_cluster() {
-  ClusterSpec cluster = dgx_h100_like();
-  const int gpus = pick(std::vector{1, 2, 4, 8});
-  cluster.node.gpus = gpus;
-  cluster.node.gpus_used = gpus;
-  cluster.node.nics = gpus;
-  cluster.node.nvlink = {BytesPerSecond{between(50, 900, 1e9)}, 0.8, Seconds{between(0, 9, 1e-7)}};
-  cluster.node.nic = {BytesPerSecond{between(10, 100, 1e9)}, 0.9, Seconds{between(0, 90, 1e-7)}};
-  cluster.fabric.nodes_per_leaf = pick(std::vector{2, 4, 32});
-  cluster.fabric.tiers = {{64, pick(std::vector{1.0, 2.0})}, {64, 1.0}, {64, 1.0}};
-  cluster.corrections = {Seconds{between(0, 90, 1e-7)}, Seconds{between(0, 90, 1e-7)},
-                         Seconds{between(0, 400, 1e-7)}};
-  return cluster;
-}
-
 inline std::array<Axis, kOrderAxes> random_order() {
   std::array<Axis, kOrderAxes> order{Axis::tp, Axis::cp, Axis::ep, Axis::dp, Axis::pp};
   for (std::size_t i = order.size() - 1; i > 0; --i) {
@@ -75,33 +51,51 @@ inline std::array<Axis, kOrderAxes> random_order() {
   return order;
 }
 
+// Any schedule of the table that takes the job.
+inline void choose_schedule(RunSpec& run) {
+  std::vector<std::string> possible;
+  for (const Schedule& schedule : schedules()) {
+    ScheduleInput input;
+    input.stages = static_cast<std::int32_t>(run.parallel.pp);
+    input.chunks = static_cast<std::int32_t>(run.parallel.vpp);
+    input.micro_batches = static_cast<std::int32_t>(run.batch.micro_batches);
+    const bool enough = run.model.layers >= model_parts(schedule, input);
+    if (run.parallel.pp == 1 || (enough && schedule.objection(input).empty())) {
+      possible.push_back(schedule.name);
+    }
+  }
+  run.training.schedule = pick(possible);
+}
+
 inline void vary_training(RunSpec& run) {
   TrainingSpec& training = run.training;
-  if (run.parallel.vpp == 1) {
-    std::vector<std::string> possible;
-    for (const Schedule& schedule : schedules()) {
-      ScheduleInput input;
-      input.stages = static_cast<std::int32_t>(run.parallel.pp);
-      input.micro_batches = static_cast<std::int32_t>(run.batch.micro_batches);
-      if (run.parallel.pp == 1 || schedule.objection(input).empty()) {
-        possible.push_back(schedule.name);
-      }
-    }
-    training.schedule = pick(possible);
-  }
+  choose_schedule(run);
   training.precision = pick(std::vector{Precision::bf16, Precision::fp8});
   training.attention = pick(std::vector{AttentionKind::flash, AttentionKind::unfused});
   training.recompute = pick(std::vector{Recompute::none, Recompute::selective, Recompute::full});
-  training.overlap.grad_reduce = *rc::gen::arbitrary<bool>();
-  training.overlap.param_gather = *rc::gen::arbitrary<bool>();
+  training.recompute_layers = pick(std::vector<std::int64_t>{1, 2});
+  training.overlap.grad_reduce = coin();
+  training.overlap.param_gather = coin();
+  training.overlap.pp = coin();
+  training.overlap_slowdown = pick(std::vector{0.0, 0.3});
+  training.p2p_scatter_gather = run.parallel.tp > 1 && !run.parallel.sp && coin();
+  if (coin()) {
+    training.grad_bucket = Bytes{std::int64_t{1} << *rc::gen::inRange(20, 28)};
+  }
+}
+
+inline void vary_stack(RunSpec& run) {
   run.stack.p2p = pick(std::vector{P2pStyle::blocking, P2pStyle::overlapped});
+  run.stack.tp_wgrad_overlap = coin();
+  // From never waiting for the host to waiting for nothing else.
+  run.stack.host_time_per_kernel = Seconds{pick(std::vector{0.0, 2e-6, 7e-6, 30e-6, 200e-6})};
 }
 
 // How ZeRO shares and when it moves: over all ranks or a part, kept or gathered again.
 inline void choose_sharding(RunSpec& run) {
   const std::int64_t all = run.parallel.dp * run.parallel.cp;
-  run.parallel.zero_group = pick(std::vector{all, (all + 1) / 2});
-  run.training.reshard_after_forward = *rc::gen::arbitrary<bool>();
+  run.parallel.zero_group = pick(std::vector{all, all % 2 == 0 ? all / 2 : 1});
+  run.training.reshard_after_forward = coin();
   run.training.grad_sync = pick(std::vector<std::optional<GradSync>>{std::nullopt, GradSync::step});
 }
 
@@ -109,7 +103,7 @@ inline void choose_sharding(RunSpec& run) {
 inline void vary_context(RunSpec& run) {
   ParallelSpec& p = run.parallel;
   p.cp_comm = pick(std::vector{CpComm::p2p, CpComm::all_gather, CpComm::a2a, CpComm::a2a_p2p});
-  p.cp_balanced = *rc::gen::arbitrary<bool>();
+  p.cp_balanced = coin();
   if (p.tp * p.cp > run.model.kv_heads && p.cp_comm == CpComm::a2a) {
     p.cp_comm = CpComm::p2p;
   }
@@ -117,7 +111,7 @@ inline void vary_context(RunSpec& run) {
   if (p.cp > 1 && (p.cp_comm == CpComm::p2p || p.cp_comm == CpComm::a2a_p2p)) {
     run.training.attention = AttentionKind::flash;
   }
-  run.training.overlap.cp = *rc::gen::arbitrary<bool>();
+  run.training.overlap.cp = coin();
 }
 
 // Grids of experts that the job's ranks and order allow. Without sp tokens are repeated over tp,
@@ -151,41 +145,53 @@ inline void add_experts(RunSpec& run) {
   moe.dispatch_dtype = pick(std::vector{Precision::bf16, Precision::fp8});
   run.model.bias = Bias::none;
   std::tie(run.parallel.etp, run.parallel.ep) = pick(expert_grids(run.parallel));
-  if (*rc::gen::arbitrary<bool>()) {
+  if (coin()) {
     moe.capacity_factor = 1.25;
   }
-  if (*rc::gen::arbitrary<bool>()) {
+  if (coin()) {
     run.moe.tokens_per_expert = {9, 7, 5, 3, 8, 6, 4, 2};
   } else if (run.parallel.ep > 1) {
     run.moe.imbalance = pick(std::vector{1.0, 1.5, 2.0});
   }
 }
 
-// A dense or MoE transformer job of at most 128 GPUs with everything that overlaps and contends.
-inline RunSpec random_run() {
+// Sizes of the axes, cut down to `most_gpus`.
+inline jobs::Layout random_layout(std::int64_t most_gpus) {
   jobs::Layout layout;
-  layout.tp = pick(std::vector{1, 2, 4});
-  layout.pp = pick(std::vector{1, 2, 4});
-  layout.cp = pick(std::vector{1, 2, 4});
-  layout.dp = layout.cp > 1 ? pick(std::vector{1, 2}) : pick(std::vector{1, 2, 4});
-  layout.sp = layout.tp > 1 && *rc::gen::arbitrary<bool>();
-  layout.vpp = layout.pp > 1 ? pick(std::vector{1, 2}) : 1;
+  layout.tp = pick(std::vector{1, 2, 4, 8});
+  layout.pp = pick(std::vector{1, 2, 3, 4});
+  layout.cp = pick(std::vector{1, 1, 2, 4});
+  layout.dp = pick(std::vector{1, 2, 3, 4});
+  while (layout.tp * layout.pp * layout.cp * layout.dp > most_gpus) {
+    std::int64_t& most = layout.tp > layout.dp ? layout.tp : layout.dp;
+    (layout.cp > most ? layout.cp : most) /= 2;
+  }
+  layout.sp = layout.tp > 1 && coin();
+  layout.vpp = layout.pp > 1 ? pick(std::vector{1, 1, 2}) : 1;
   layout.zero = pick(std::vector{0, 1, 2, 3});
-  layout.micro_batches = layout.pp * pick(std::vector{1, 2});
-  layout.sequence = 512;
-  const bool gpt = *rc::gen::arbitrary<bool>();
-  const ModelSpec model = gpt ? jobs::gpt(8, 1024, 8) : jobs::llama(8, 1024, 3072, 8, 4, 32000);
+  layout.micro_batches = layout.pp * pick(std::vector{1, 2, 3});
+  layout.sequence = pick(std::vector{512, 4096});
+  return layout;
+}
+
+// A dense or MoE transformer job with everything that overlaps and contends.
+inline RunSpec random_run(std::int64_t most_gpus = 64) {
+  const jobs::Layout layout = random_layout(most_gpus);
+  const std::int64_t layers = layout.pp * layout.vpp * pick(std::vector{1, 2, 3});
+  const ModelSpec model =
+      coin() ? jobs::gpt(layers, 1024, 8) : jobs::llama(layers, 1024, 3072, 8, 4, 32000);
   RunSpec run = jobs::job(model, layout);
   run.cluster = random_cluster();
-  run.nodes = (run.gpus + run.cluster.node.gpus - 1) / run.cluster.node.gpus;
+  vary_fabric(run);
+  vary_algorithms(run);
   run.parallel.order = random_order();
-  if (*rc::gen::arbitrary<bool>()) {
+  if (coin()) {
     add_experts(run);
   }
   vary_training(run);
+  vary_stack(run);
   choose_sharding(run);
   vary_context(run);
-  run.training.overlap_slowdown = pick(std::vector{0.0, 0.3});
   return run;
 }
 

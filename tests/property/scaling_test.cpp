@@ -26,8 +26,14 @@ RunSpec twice_as_fast(RunSpec run) {
     peak = peak * 2.0;
   }
   gpu.host_time_per_kernel = gpu.host_time_per_kernel / 2.0;
+  if (run.stack.host_time_per_kernel) {
+    run.stack.host_time_per_kernel = *run.stack.host_time_per_kernel / 2.0;
+  }
   double_rate(run.cluster.node.nvlink);
   double_rate(run.cluster.node.nic);
+  if (run.cluster.node.pcie) {
+    double_rate(*run.cluster.node.pcie);
+  }
   run.cluster.fabric.hop_latency = run.cluster.fabric.hop_latency / 2.0;
   CollectiveCorrections& corrections = run.cluster.corrections;
   corrections.base_latency = corrections.base_latency / 2.0;
