@@ -6,11 +6,11 @@
 
 #include "analysis/chain_index.h"
 #include "base/ids.h"
+#include "base/rounding.h"
 
 namespace shardsim {
 namespace {
 
-constexpr double kTie = 1e-9;  // DESIGN: ends within 1e-9 of the step are simultaneous
 // The replay's times of a flow are exact to about 1e-12; what is below this is not contention.
 constexpr double kNoContention = 1e-9;
 
@@ -189,7 +189,8 @@ std::int32_t TraceIndex::binding_predecessor(std::int32_t rank_class, std::int32
   const auto for_each =
       [&](auto&& visit) {  // visit(operation, rank of preference: data 0, order 1)
         for (std::int32_t d = 0; d < what.dep_count; ++d) {
-          visit(pass.first_op + at(deps, what.first_dep + d), 0);
+          visit(pass.first_op + at(deps, what.first_dep + d),
+                d < what.dep_count - what.order_deps ? 0 : 1);
         }
         if (const std::int32_t previous = at(program.previous, op); previous >= 0) {
           visit(previous, 1);
@@ -240,7 +241,7 @@ TraceIndex make_plain_index(const Trace& trace, double tie_s) {
 }  // namespace
 
 TraceIndex make_trace_index(const Trace& trace) {
-  TraceIndex index = make_plain_index(trace, kTie * trace.step_s);
+  TraceIndex index = make_plain_index(trace, kSimultaneous * trace.step_s);
   if (!trace.chains.empty()) {
     index.chains = std::make_shared<const ChainsIndex>(make_chains_index(index));
   }

@@ -57,17 +57,14 @@ class CutFinder {
     return needs;
   }
 
-  // Of ends in one chain the latest counts, among equal ones data before order, then the lower
-  // operation; of older chains what may still run when the newer one's end has come.
+  // Of ends in one chain the latest counts, of older chains what may still run when the newer
+  // one's end has come. Simultaneous ends are all kept: which of them bound the start is decided by
+  // the analysis, as it does among operations that are replayed one by one.
   void drop_implied(std::vector<Need>& needs) const {
     const auto implied = [&](const Need& need, const Need& by) {
-      if (need.chain != by.chain) {
-        return placement_.ended_by(need.chain, need.offset, by.chain, by.offset);
-      }
-      if (need.offset != by.offset) {
-        return need.offset < by.offset;
-      }
-      return need.is_data != by.is_data ? by.is_data : by.op < need.op;
+      const double limit = by.offset - domain_.tie_s;
+      return need.chain != by.chain ? placement_.ended_by(need.chain, need.offset, by.chain, limit)
+                                    : need.offset < limit;
     };
     std::vector<Need> kept;
     for (const Need& need : needs) {
@@ -199,7 +196,8 @@ class CutFinder {
     }
   }
 
-  // By rising offset, one of each; the last compute operation before others, then the lower.
+  // By rising offset, each operation once; the last compute operation before others, then the
+  // lower.
   void sort_exits(std::int32_t chain) {
     std::vector<Exit>& exits = at(cuts_.exits, chain);
     const std::int32_t last = at(cuts_.stretches, chain).last;
@@ -209,7 +207,7 @@ class CutFinder {
       }
       return (a.op == last) != (b.op == last) ? a.op == last : a.op < b.op;
     });
-    const auto same = [](const Exit& a, const Exit& b) { return a.offset == b.offset; };
+    const auto same = [](const Exit& a, const Exit& b) { return a.op == b.op; };
     exits.erase(std::unique(exits.begin(), exits.end(), same), exits.end());
   }
 

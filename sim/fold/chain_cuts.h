@@ -36,7 +36,7 @@ struct ChainCuts {
   std::vector<std::uint8_t> is_part;  // per operation: of a chain that is replayed in parts
   std::vector<std::vector<std::int32_t>> ops_of_chain;
   std::vector<Stretch> stretches;                   // per chain
-  std::vector<std::vector<Exit>> exits;             // per chain, by rising offset, one of each
+  std::vector<std::vector<Exit>> exits;             // per chain, by rising offset
   std::map<std::int32_t, std::vector<Need>> needs;  // of single operations and starts of chains
   std::map<Stream, std::int32_t> last_on_stream;
   // Streams whose last operation is told by the compute stream's.

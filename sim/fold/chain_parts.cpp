@@ -102,8 +102,8 @@ class PartWriter {
     double now = 0;
     for (std::size_t e = 0; e < exits.size(); ++e) {
       const Exit& exit = exits[e];
-      const bool on_compute = stretch.first >= 0 && exit.offset <= stretch.end_s &&
-                              (exit.offset > stretch.start_s || exit.offset == stretch.end_s);
+      const bool within = exit.offset > stretch.start_s && exit.offset < stretch.end_s;
+      const bool on_compute = stretch.first >= 0 && (within || exit.op == stretch.last);
       Item item{.place = latest[e], .previous = previous};
       if (on_compute) {
         item.place = std::max(item.place, stretch.first);
@@ -130,7 +130,7 @@ class PartWriter {
                                .end_s = exit.offset,
                                .on_compute = on_compute});
       previous = append(std::move(item));
-      part_at_[{chain, exit.offset}] = previous;
+      item_of_op_[exit.op] = previous;
       now = exit.offset;
     }
   }
@@ -140,12 +140,7 @@ class PartWriter {
     return static_cast<std::int32_t>(std::lower_bound(ops.begin(), ops.end(), op) - ops.begin());
   }
 
-  [[nodiscard]] std::int32_t item_of(std::int32_t op) const {
-    if (!is_part(op)) {
-      return item_of_op_.at(op);
-    }
-    return part_at_.at({at(places_, op).chain, at(places_, op).end_s});
-  }
+  [[nodiscard]] std::int32_t item_of(std::int32_t op) const { return item_of_op_.at(op); }
 
   void mark_streams() {
     for (const auto& [stream, op] : cuts_.last_on_stream) {
@@ -174,27 +169,11 @@ class PartWriter {
     for (const std::int32_t index : order_) {
       const Item& item = at(items_, index);
       LoweredOp op = item.op;
-      op.join = 0;
-      op.first_dep = count(result_.from.deps);
-      if (item.previous >= 0) {
-        result_.from.deps.push_back(at(number, item.previous));
-      }
-      for (const Need& need : item.needs) {
-        if (need.op < 0) {
-          op.join = static_cast<StreamMask>(op.join | (1U << static_cast<unsigned>(need.stream)));
-        } else if (!follows(item, need)) {
-          result_.from.deps.push_back(at(number, item_of(need.op)));
-        }
-      }
-      const auto deps = result_.from.deps.begin() + op.first_dep;
-      if (std::any_of(deps, result_.from.deps.end(), [](std::int32_t dep) { return dep < 0; }) ||
-          (op.join & taken) != 0 || (mask(op.stream) & closed) != 0 ||
+      if (!write_needs(item, number, op) || (op.join & taken) != 0 ||
+          (mask(op.stream) & closed) != 0 ||
           (item.first_compute >= 0 && item.first_compute < last_compute)) {
         return false;
       }
-      std::sort(deps, result_.from.deps.end());
-      result_.from.deps.erase(std::unique(deps, result_.from.deps.end()), result_.from.deps.end());
-      op.dep_count = count(result_.from.deps) - op.first_dep;
       last_compute = std::max(last_compute, item.first_compute);
       closed = static_cast<StreamMask>(closed | op.stands_on);
       taken = static_cast<StreamMask>(taken | op.stands_on |
@@ -203,6 +182,32 @@ class PartWriter {
       result_.from.ops.push_back(op);
     }
     return true;
+  }
+
+  // Dependencies on data, then those that stand for the order of streams, and joins. False when one
+  // of them is not written yet.
+  bool write_needs(const Item& item, const std::vector<std::int32_t>& number, LoweredOp& op) {
+    std::vector<std::int32_t> data;
+    std::vector<std::int32_t> order;
+    op.join = 0;
+    if (item.previous >= 0) {
+      data.push_back(at(number, item.previous));
+    }
+    for (const Need& need : item.needs) {
+      if (need.op < 0) {
+        op.join = static_cast<StreamMask>(op.join | (1U << static_cast<unsigned>(need.stream)));
+      } else if (!follows(item, need)) {
+        (need.is_data ? data : order).push_back(at(number, item_of(need.op)));
+      }
+    }
+    std::vector<std::int32_t>& deps = result_.from.deps;
+    op.first_dep = count(deps);
+    deps.insert(deps.end(), data.begin(), data.end());
+    deps.insert(deps.end(), order.begin(), order.end());
+    op.dep_count = count(data) + count(order);
+    op.order_deps = count(order);
+    return std::all_of(deps.begin() + op.first_dep, deps.end(),
+                       [](std::int32_t dep) { return dep >= 0; });
   }
 
   // The need is met by the order of the stream that both stand on.
@@ -219,8 +224,7 @@ class PartWriter {
   ChainCuts cuts_;
   std::vector<Item> items_;
   std::vector<std::int32_t> order_;
-  std::map<std::int32_t, std::int32_t> item_of_op_;
-  std::map<std::pair<std::int32_t, double>, std::int32_t> part_at_;
+  std::map<std::int32_t, std::int32_t> item_of_op_;  // single operations and exits of chains
   CoalescedTemplate result_;
 };
 

@@ -5,8 +5,9 @@
 #include <map>
 #include <utility>
 
-#include "base/errors.h"
+#include "base/rounding.h"
 #include "fold/chain_parts.h"
+#include "fold/chain_rows.h"
 #include "fold/domains.h"
 #include "fold/lockstep.h"
 #include "fold/private_lanes.h"
@@ -41,10 +42,43 @@ StreamMask safe_in(const LoweredTemplate& from, const Waits& waits) {
   return safe;
 }
 
+double alone_seconds(const Folded& folded, const RankClass& rank, const LoweredOp& op) {
+  if (!op.is_flow) {
+    return timer_seconds(op, rank.speed);
+  }
+  const LaneClass& lane = at(folded.lanes, at(folded.slot_lanes, rank.first_slot + op.slot));
+  const double moving = op.amount <= 0 ? 0.0 : op.amount / lane.pace_alone.value();
+  return op.duration.value() + op.steps * lane.hop_latency.value() + moving;
+}
+
+// How far apart simultaneous ends can be: the step is not known yet, but is shorter than all
+// operations of all programs one after the other (unless flows contend a lot).
+double tie_seconds(const Folded& folded) {
+  double all = 0;
+  std::vector<std::uint8_t> seen(folded.programs.size(), 0);
+  for (const RankClass& rank : folded.ranks) {
+    if (std::exchange(at(seen, rank.program), 1) != 0) {
+      continue;
+    }
+    std::vector<std::int32_t> passes(folded.templates.size(), 0);
+    for (const LoweredPass& pass : at(folded.programs, rank.program).passes) {
+      ++at(passes, pass.pass_template);
+    }
+    for (std::int32_t t = 0; t < count(passes); ++t) {
+      const std::int32_t times = at(passes, t);
+      for (std::int32_t i = 0; times > 0 && i < count(at(folded.templates, t).ops); ++i) {
+        all += times * alone_seconds(folded, rank, at(at(folded.templates, t).ops, i));
+      }
+    }
+  }
+  return kSimultaneous * all;
+}
+
 class Coalescer {
  public:
   explicit Coalescer(Folded folded)
       : folded_(std::move(folded)),
+        tie_s_(tie_seconds(folded_)),
         paces_(lane_paces(folded_)),
         domains_(find_domains(folded_, paces_)) {
     old_templates_ = std::move(folded_.templates);
@@ -79,7 +113,7 @@ class Coalescer {
 
   // The domain in numbers of its own, and what tells it from others.
   std::pair<Domain, Key> describe(const std::vector<std::int32_t>& classes) {
-    Domain domain;
+    Domain domain{.classes = {}, .lanes = {}, .tie_s = tie_s_};
     Key key;
     std::map<std::int32_t, std::int32_t> lane_numbers;
     for (std::int32_t i = 0; i < count(classes); ++i) {
@@ -247,56 +281,8 @@ class Coalescer {
     return count(folded_.templates) - 1;
   }
 
-  // The operations of one chain with their times.
-  [[nodiscard]] static Chain make_chain(const Domain& domain,
-                                        const std::vector<const LoweredTemplate*>& from,
-                                        const Placement& placement, std::int32_t chain) {
-    Chain result;
-    for (const DomainLane& lane : domain.lanes) {
-      result.lanes.push_back({.members = lane.members,
-                              .hop_latency = lane.hop_latency,
-                              .pace_alone = lane.pace_alone});
-    }
-    for (std::int32_t i = 0; i < count(domain.classes); ++i) {
-      const DomainClass& rank = at(domain.classes, i);
-      result.ranks.push_back(chain_rank(rank, *at(from, i), at(placement.places, i), chain));
-      result.slot_lanes.push_back(rank.slot_lanes);
-    }
-    return result;
-  }
-
-  [[nodiscard]] static ChainRank chain_rank(const DomainClass& rank, const LoweredTemplate& from,
-                                            const std::vector<OpPlace>& places,
-                                            std::int32_t chain) {
-    ChainRank result{.slot_count = count(rank.slot_lanes)};
-    result.body.name = from.name;
-    result.body.kind = from.kind;
-    std::vector<std::int32_t> number(from.ops.size(), -1);
-    for (std::int32_t i = 0; i < count(from.ops); ++i) {
-      const OpPlace& place = at(places, i);
-      if (place.chain != chain || place.is_free) {
-        continue;
-      }
-      LoweredOp op = at(from.ops, i);
-      op.first_dep = count(result.body.deps);
-      for (std::int32_t d = 0; d < op.dep_count; ++d) {
-        const std::int32_t dep = at(number, at(from.deps, at(from.ops, i).first_dep + d));
-        if (dep >= 0) {
-          result.body.deps.push_back(dep);
-        }
-      }
-      op.dep_count = count(result.body.deps) - op.first_dep;
-      op.duration = op.is_flow ? op.duration : Seconds{timer_seconds(op, rank.speed)};
-      op.order = i;
-      at(number, i) = count(result.body.ops);
-      result.body.ops.push_back(op);
-      result.start_s.push_back(place.start_s);
-      result.end_s.push_back(place.end_s);
-    }
-    return result;
-  }
-
   Folded folded_;
+  double tie_s_;
   std::vector<LanePace> paces_;
   Domains domains_;
   std::vector<LoweredTemplate> old_templates_;

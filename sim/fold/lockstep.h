@@ -48,6 +48,7 @@ struct DomainClass {
 struct Domain {
   std::vector<DomainClass> classes;
   std::vector<DomainLane> lanes;
+  double tie_s = 0;  // ends that differ by no more may be simultaneous to an analysis
 };
 
 struct OpPlace {

@@ -34,9 +34,11 @@ struct LoweredOp {
   double amount = 0;       // flows: bytes per unit of weight
   Bytes message{};         // flows: bytes of the collective, for reports
   // Only in coalesced templates (fold/coalesce.h):
-  std::int32_t order = -1;   // number of the operation before coalescing, -1 = its index
-  std::int32_t part = -1;    // Folded::parts: a part of a chain, -1 = an operation of its own
-  StreamMask stands_on = 0;  // streams whose last operation this is, besides its own
+  std::int32_t order = -1;      // number of the operation before coalescing, -1 = its index
+  std::int32_t order_deps = 0;  // how many of its dependencies, the last ones, stand for the order
+                                // of streams
+  std::int32_t part = -1;       // Folded::parts: a part of a chain, -1 = an operation of its own
+  StreamMask stands_on = 0;     // streams whose last operation this is, besides its own
 };
 
 struct LoweredTemplate {

@@ -23,6 +23,7 @@ TraceOp trace_op(const LoweredOp& op) {
           .amount = op.amount,
           .message = op.message,
           .order = op.order,
+          .order_deps = op.order_deps,
           .part = op.part,
           .stands_on = op.stands_on};
 }

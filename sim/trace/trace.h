@@ -33,9 +33,11 @@ struct TraceOp {  // static part, shared by all passes that run its template
   double steps = 0;       // flows: hops in a row, each costs the lane's hop latency
   double amount = 0;      // flows: bytes per unit of weight
   Bytes message{};
-  std::int32_t order = -1;   // number before coalescing, -1 = its index; ties go by it
-  std::int32_t part = -1;    // Trace::parts, -1 = an operation of its own
-  StreamMask stands_on = 0;  // streams whose last operation this is, besides its own
+  std::int32_t order = -1;      // number before coalescing, -1 = its index; ties go by it
+  std::int32_t order_deps = 0;  // of a coalesced template: the last dependencies, which stand for
+                                // the order of streams
+  std::int32_t part = -1;       // Trace::parts, -1 = an operation of its own
+  StreamMask stands_on = 0;     // streams whose last operation this is, besides its own
 };
 
 struct TraceTemplate {

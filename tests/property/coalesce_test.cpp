@@ -12,6 +12,7 @@
 #include "analysis/analysis.h"
 #include "random_job.h"
 #include "support/catch.h"
+#include "support/hand_job.h"
 #include "trace/check_trace.h"
 
 namespace shardsim {
@@ -223,6 +224,30 @@ void check_job(const RunSpec& run, FoldMode mode) {
     RC_LOG(difference + "\n" + describe(run) + "\n" + DifferenceFinder(both).run());
   }
   RC_ASSERT(difference.empty());
+}
+
+TEST_CASE("coalesced: of simultaneous ends stream order is not taken for data") {
+  // A gather of two ranks ends at 2 s; the host's timer and a kernel both run from there to 6 s,
+  // and the next timer of the host waits for both, by the order of streams: the lower bound it.
+  HandJob job;
+  const LinkId shared = job.add_link(1e9);
+  HandOp timer = kernel(4, {0});
+  timer.stream = Stream::host;
+  HandOp next = kernel(1);
+  next.stream = Stream::host;
+  next.join = mask(Stream::compute);
+  const std::int32_t program = job.add_program({flow(0, 1e9), timer, kernel(4, {0}), next});
+  for (int rank = 0; rank < 2; ++rank) {
+    job.add_rank(program, {job.add_lane({{shared, 1}})}, rank == 0 ? 1.0 : 1.0 + 1e-9);
+  }
+  const Folded folded = fold(job.lowered);
+  for (const Folded& either : {folded, coalesce(folded)}) {
+    const CriticalPath path = critical_path(replay_in_child(either));
+    REQUIRE(path.segments.size() == 3);
+    CHECK(path.segments[0].op == 0);
+    CHECK(path.segments[1].op == 1);
+    CHECK(path.segments[2].op == 3);
+  }
 }
 
 TEST_CASE("property: a coalesced replay tells the same as one of every operation") {
