@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <simgrid/kernel/Timer.hpp>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -27,6 +29,7 @@ struct LanePlan {
   std::int32_t flow_count = 0;
   bool contended = false;         // a flow of SimGrid; otherwise a timer at `pace`
   double pace_Bps = 0;            // infinite when it crosses no link
+  std::int64_t share = 1;         // common divisor of its weights, taken out of `route`
   std::vector<RouteUse> route{};  // contended lanes
 };
 
@@ -47,21 +50,36 @@ std::vector<LanePlan> plan_lanes(const Folded& folded, const std::vector<OpGraph
     flows += plan.flow_count;
     plan.contended = !paces[i].is_private;
     plan.pace_Bps = paces[i].pace_Bps;
-    for (std::int32_t u = 0; u < lane.use_count; ++u) {
-      const LinkUse& use = at(folded.uses, lane.first_use + u);
-      plan.route.push_back({use.link, use.weight});
+    const auto uses = std::span(folded.uses)
+                          .subspan(static_cast<std::size_t>(lane.first_use),
+                                   static_cast<std::size_t>(lane.use_count));
+    std::int64_t divisor = 0;
+    for (const LinkUse& use : uses) {
+      divisor = std::gcd(divisor, use.weight);
+    }
+    plan.share = std::max<std::int64_t>(divisor, 1);
+    for (const LinkUse& use : uses) {
+      plan.route.push_back({use.link, use.weight / plan.share});
     }
   }
   return plans;
 }
 
-// Payloads are integers: the largest amount becomes about 2^62, so that rounding is below the last
-// bit of a double for amounts down to 1/512 of it, and below 1e-12 of any down to 1e-6 of it.
-double payload_scale(const Folded& folded) {
+// Payloads are integers: the largest amount of share 1 becomes about 2^62, so that rounding is
+// below the last bit of a double for amounts down to 1/512 of it, and below 1e-12 of any down to
+// 1e-6 of it.
+double payload_scale(const Folded& folded, const std::vector<OpGraph>& graphs,
+                     const std::vector<LanePlan>& lanes) {
   double largest = 1.0;
-  for (const LoweredTemplate& lowered : folded.templates) {
-    for (const LoweredOp& op : lowered.ops) {
-      largest = std::max(largest, op.amount);
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    if (!lanes[i].contended || lanes[i].flow_count == 0) {
+      continue;
+    }
+    const LaneMember& member = at(folded.members, folded.lanes[i].first_member);
+    const OpGraph& graph = at(graphs, at(folded.ranks, member.rank_class).program);
+    for (std::int32_t k = 0; k < lanes[i].flow_count; ++k) {
+      const std::int32_t op = at(graph.slot_ops, at(graph.first_slot_op, member.slot) + k);
+      largest = std::max(largest, at(graph.ops, op)->amount * static_cast<double>(lanes[i].share));
     }
   }
   return std::exp2(61.0 - std::floor(std::log2(largest)));
@@ -91,7 +109,7 @@ class EventLoop {
       : folded_(folded),
         graphs_(make_graphs(folded)),
         lanes_(plan_lanes(folded, graphs_)),
-        scale_(payload_scale(folded)),
+        scale_(payload_scale(folded, graphs_, lanes_)),
         network_(row_capacities(folded), scale_) {
     prepare_ranks();
     prepare_flows();
@@ -228,10 +246,11 @@ class EventLoop {
   // The bytes of a flow start to move when the clock has come to `start_s`.
   void move_at(double start_s, std::int32_t flow, double amount) {
     ++times_.flows;
-    const auto payload = static_cast<std::uint64_t>(std::round(amount * scale_));
-    const auto move = [this, flow, payload] {
-      network_.start_flow(at(lanes_, at(lane_of_flow_, flow)).route,
-                          std::max<std::uint64_t>(payload, 1), flow);
+    const LanePlan& plan = at(lanes_, at(lane_of_flow_, flow));
+    const double scaled = std::round(amount * static_cast<double>(plan.share) * scale_);
+    const auto payload = std::max<std::uint64_t>(static_cast<std::uint64_t>(scaled), 1);
+    const auto move = [this, flow, payload, &plan] {
+      network_.start_flow(plan.route, payload, plan.share, flow);
     };
     if (start_s <= network_.now_s()) {
       move();

@@ -2,6 +2,8 @@
 
 #include <xbt/log.h>
 
+#include <simgrid/kernel/resource/Action.hpp>
+#include <simgrid/kernel/resource/Model.hpp>
 #include <simgrid/kernel/routing/NetZoneImpl.hpp>
 #include <simgrid/s4u.hpp>
 #include <string>
@@ -60,6 +62,15 @@ struct Network::Engine {
   simgrid::s4u::Host* destination = nullptr;
   std::vector<LinkImpl*> links;
   std::function<void(std::int64_t)> ended;
+  // Flows are the only actions there are.
+  [[nodiscard]] simgrid::kernel::resource::Action& last_started() const {
+    for (simgrid::kernel::resource::Model* model : engine->get_all_models()) {
+      if (!model->get_started_action_set()->empty()) {
+        return model->get_started_action_set()->back();
+      }
+    }
+    SHARDSIM_CHECK(false, "a flow was started and is not there");
+  }
   // A flow dropped before its completion callback has returned crashes SimGrid, so ended ones are
   // kept until the clock moves.
   std::vector<simgrid::s4u::CommPtr> ended_flows;
@@ -95,7 +106,7 @@ void Network::on_flow_end(std::function<void(std::int64_t)> ended) {
 }
 
 void Network::start_flow(const std::vector<RouteUse>& route, std::uint64_t scaled_amount,
-                         std::int64_t tag) {
+                         std::int64_t share, std::int64_t tag) {
   std::vector<LinkImpl*>& links = engine_->zone->links;
   for (const RouteUse& use : route) {
     links.insert(links.end(), static_cast<std::size_t>(use.weight),
@@ -109,6 +120,9 @@ void Network::start_flow(const std::vector<RouteUse>& route, std::uint64_t scale
   flow->set_source(engine_->source);
   flow->set_destination(engine_->destination);  // starts it and reads the route
   links.clear();
+  if (share > 1) {
+    engine_->last_started().set_sharing_penalty(1.0 / static_cast<double>(share));
+  }
   // The reference that the completion callback adopts.
   flow.detach();
 }

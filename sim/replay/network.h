@@ -33,8 +33,11 @@ class Network {
 
   // `ended(tag)` is called at the end of each flow.
   void on_flow_end(std::function<void(std::int64_t tag)> ended);
+  // A flow of share n gets n times the rate of one of share 1 where both meet. So a flow whose
+  // weights have a divisor n may be given with weights / n, n * amount and share n, which is
+  // cheaper: SimGrid goes through a route link by link, as often as each occurs.
   void start_flow(const std::vector<RouteUse>& route, std::uint64_t scaled_amount,
-                  std::int64_t tag);
+                  std::int64_t share, std::int64_t tag);
   [[nodiscard]] double now_s() const;
   void run();  // until nothing is left to happen
 

@@ -38,7 +38,7 @@ double flow_end(double capacity_Bps, double scale, double bytes, std::int64_t we
     double end = -1;
     network.on_flow_end([&](std::int64_t tag) { end = tag == 42 ? network.now_s() : -2; });
     simgrid::kernel::timer::Timer::set(0.0, [&] {
-      network.start_flow({{0, weight}}, static_cast<std::uint64_t>(bytes * scale), 42);
+      network.start_flow({{0, weight}}, static_cast<std::uint64_t>(bytes * scale), 1, 42);
     });
     network.run();
     return end;
@@ -57,6 +57,26 @@ TEST_CASE("network: the scale of payloads does not change times") {
 
 TEST_CASE("network: a link that occurs k times in a route is consumed k times") {
   CHECK(flow_end(50e9, 1.0, 50e9, 8) == Approx(8.0).epsilon(1e-14));
+}
+
+TEST_CASE("network: a flow of share n gets n times the rate, alone no more than the link has") {
+  // Over 3 GB/s: 2 GB of share 2 get 2 GB/s and end at 1 s, as 1 GB of share 1 do; then 1 GB more
+  // of the first flow alone would take 1/3 s.
+  const auto ends = [](std::uint64_t bytes) {
+    return in_child([=] {
+      Network network({BytesPerSecond{3e9}}, 1.0);
+      double last = -1;
+      network.on_flow_end([&](std::int64_t) { last = network.now_s(); });
+      simgrid::kernel::timer::Timer::set(0.0, [&] {
+        network.start_flow({{0, 1}}, bytes, 2, 1);
+        network.start_flow({{0, 1}}, 1'000'000'000, 1, 2);
+      });
+      network.run();
+      return last;
+    });
+  };
+  CHECK(ends(2'000'000'000) == Approx(1.0).epsilon(1e-14));
+  CHECK(ends(3'000'000'000) == Approx(1.0 + 1.0 / 3).epsilon(1e-14));
 }
 
 TEST_CASE("network: timers are exact") {
