@@ -20,7 +20,8 @@ using Key = std::vector<std::uint64_t>;
 std::uint64_t bits(double value) { return std::bit_cast<std::uint64_t>(value); }
 
 bool repeats(PassKind kind) {
-  return kind == PassKind::forward || kind == PassKind::backward || kind == PassKind::weight;
+  return kind == PassKind::forward || kind == PassKind::backward || kind == PassKind::weight ||
+         kind == PassKind::pair;
 }
 
 // Streams such that whatever waits for what they held before its pass also waits for what the

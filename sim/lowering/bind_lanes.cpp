@@ -23,6 +23,7 @@ Place place_in(const GroupShape& shape, Part part, std::int32_t position) {
     case Part::ring:
     case Part::cycle:
     case Part::pairs:
+    case Part::forwarded:
     case Part::scalar:
       return {0, position};
   }
@@ -124,7 +125,8 @@ class LaneBinder {
     LaneId& lane = made(key, std::int64_t{group} * groups.size + place.lane);
     if (lane < 0) {
       find_members(groups, group, key.part, place);
-      sum_links(routes_, key.part, gpus_, sum_);
+      sum_links(routes_, key.part, at(groups.shapes, at(groups.shape_of_group, group)), gpus_,
+                sum_);
       lane = add_lane(key, sum_, key.part != Part::scalar);
     }
     return lane;

@@ -34,6 +34,7 @@ std::size_t lanes_of(const GroupShape& shape, Part part) {
     case Part::ring:
     case Part::cycle:
     case Part::pairs:
+    case Part::forwarded:
     case Part::scalar:
       return 1;
   }
@@ -65,7 +66,8 @@ Seconds phase_time(const Phase& phase, const PartFigures& figures) {
   return phase.latency + figures.hop_latency * phase.steps + Seconds{moving};
 }
 
-void sum_links(RouteSummer& routes, Part part, std::span<const GpuId> gpus, RouteSum& out) {
+void sum_links(RouteSummer& routes, Part part, const GroupShape& shape, std::span<const GpuId> gpus,
+               RouteSum& out) {
   switch (part) {
     case Part::cycle:
       routes.cycle(gpus, out);
@@ -73,6 +75,11 @@ void sum_links(RouteSummer& routes, Part part, std::span<const GpuId> gpus, Rout
     case Part::pairs:
       routes.pairs(gpus, out);
       return;
+    case Part::forwarded: {
+      const ForwardWeights weights = forward_weights(shape);
+      routes.forwarded(gpus, weights.rail, weights.pair, out);
+      return;
+    }
     case Part::ring:
     case Part::node:
     case Part::rail:
@@ -90,7 +97,7 @@ PartFigures slowest_figures(const Fabric& fabric, RouteSummer& routes,
   RouteSum sum;
   for (std::size_t lane = 0; lane < lanes_of(shape, part); ++lane) {
     const std::vector<GpuId> members = lane_members(gpus, shape, part, lane);
-    sum_links(routes, part, members, sum);
+    sum_links(routes, part, shape, members, sum);
     const Pace pace = pace_of(fabric, sum.uses);
     if (lane == 0 || pace.rate < slowest.pace.rate) {
       slowest = {.hop_latency = sum.hop_latency, .pace = pace};

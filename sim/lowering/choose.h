@@ -36,8 +36,9 @@ struct Chosen {
 // Time of one phase when nothing shares its links.
 [[nodiscard]] Seconds phase_time(const Phase& phase, const PartFigures& figures);
 
-// Links of one lane of a part.
-void sum_links(RouteSummer& routes, Part part, std::span<const GpuId> gpus, RouteSum& out);
+// Links of one lane of a part of a group.
+void sum_links(RouteSummer& routes, Part part, const GroupShape& shape, std::span<const GpuId> gpus,
+               RouteSum& out);
 
 // Figures of the slowest lane of a part: a ring over all of `gpus` (sorted), over those of a node,
 // over the i-th of each node.

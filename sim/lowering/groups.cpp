@@ -1,6 +1,8 @@
 #include "lowering/groups.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "base/errors.h"
 
@@ -80,14 +82,33 @@ void sort_members(const NodeMap& map, Groups& groups) {
   }
 }
 
+// Distinct nodes and ranks of a token's experts, by nodes and ranks of the group.
+using Spreads = std::map<std::pair<std::int32_t, std::int32_t>, std::pair<double, double>>;
+
+void set_spread(const std::optional<TokenSpread>& spread, GroupShape& shape, Spreads& known) {
+  if (!spread || shape.min_per_node != shape.max_per_node) {
+    return;
+  }
+  auto found = known.find({shape.nodes, shape.ranks});
+  if (found == known.end()) {
+    const std::pair distinct{distinct_holders(*spread, shape.nodes),
+                             distinct_holders(*spread, shape.ranks)};
+    found = known.emplace(std::pair{shape.nodes, shape.ranks}, distinct).first;
+  }
+  std::tie(shape.nodes_per_token, shape.ranks_per_token) = found->second;
+  shape.copies_per_token = static_cast<double>(spread->top_k);
+}
+
 void find_shapes(const Fabric& fabric, const NodeMap& map, Groups& groups) {
   std::vector<GpuId> gpus;
+  Spreads spreads;
   for (std::int32_t group = 0; group < count(groups.shape_of_group); ++group) {
     gpus.clear();
     for (const Rank member : groups.members_of(group)) {
       gpus.push_back(at(map.gpu_of_rank, member));
     }
-    const GroupShape shape = shape_of(fabric, gpus);
+    GroupShape shape = shape_of(fabric, gpus);
+    set_spread(groups.key.spread, shape, spreads);
     const auto known = std::find(groups.shapes.begin(), groups.shapes.end(), shape);
     at(groups.shape_of_group, group) = static_cast<std::int32_t>(known - groups.shapes.begin());
     if (known == groups.shapes.end()) {

@@ -20,6 +20,10 @@ struct GroupShape {
   std::int32_t nodes = 1;
   std::int32_t min_per_node = 1;
   std::int32_t max_per_node = 1;
+  // Distinct nodes and ranks that a token visits, of a group whose tokens go to each once; else 0.
+  double nodes_per_token = 0;
+  double ranks_per_token = 0;
+  double copies_per_token = 0;  // of the buffer
   bool operator==(const GroupShape&) const = default;
 };
 
@@ -29,9 +33,10 @@ struct GroupShape {
 struct GroupKey {
   AxisSet axes = 0;
   bool end_stages_only = false;
-  std::int32_t neighbours = 0;   // above 0: runs of so many members are groups of their own
-  std::int32_t strided = 0;      // above 0: every so many-th member together
-  bool mirrored_stages = false;  // pairs of stages i and pp - 1 - i (axes: pp)
+  std::int32_t neighbours = 0;          // above 0: runs of so many members are groups of their own
+  std::int32_t strided = 0;             // above 0: every so many-th member together
+  bool mirrored_stages = false;         // pairs of stages i and pp - 1 - i (axes: pp)
+  std::optional<TokenSpread> spread{};  // see Communication
   bool operator==(const GroupKey&) const = default;
 };
 

@@ -127,7 +127,8 @@ LoweringJob make_job(const Program& program, const RunSpec& run, const RankGrid&
                                  .end_stages_only = communication.end_stages_only,
                                  .neighbours = communication.neighbours,
                                  .strided = communication.strided,
-                                 .mirrored_stages = communication.mirrored_stages}));
+                                 .mirrored_stages = communication.mirrored_stages,
+                                 .spread = communication.spread}));
   }
   const NominalFabric nominal(run, fabric);
   ShapeFigures figures(job, *nominal.fabric);

@@ -112,6 +112,9 @@ Slot describe(const LoweringJob& job, const SlotKey& key) {
     case Part::pairs:
       slot.algorithm = "pairwise";
       break;
+    case Part::forwarded:
+      slot.algorithm = "forwarded";
+      break;
     case Part::scalar:
       slot.algorithm = "latency";
       break;

@@ -34,7 +34,7 @@ const Carriage& carriage_of(const LoweringJob& job, const RankKind& kind,
 
 bool stepped(const LoweringJob& job, const Op& op, const Phase& phase) {
   return job.options.step_by_step && phase.part != Part::scalar && phase.part != Part::pairs &&
-         is_collective_stream(op.stream);
+         phase.part != Part::forwarded && is_collective_stream(op.stream);
 }
 
 SlotKey message_slot(const Communication& communication) {

@@ -9,19 +9,20 @@ namespace shardsim {
 
 RouteSummer::RouteSummer(const Fabric& fabric) : fabric_(fabric), weight_(fabric.links.size(), 0) {}
 
-void RouteSummer::add_edge(GpuId from, GpuId to) {
+void RouteSummer::add_edge(GpuId from, GpuId to, std::int64_t times) {
   route_.links.clear();
   route_.latency = Seconds{};
   route(fabric_, from, to, route_);
   for (const LinkId link : route_.links) {
-    if (at(weight_, link)++ == 0) {
+    if (at(weight_, link) == 0) {
       touched_.push_back(link);
     }
+    at(weight_, link) += times;
   }
   const double latency = route_.latency.value();
-  for (auto& [known, times] : latencies_) {
+  for (auto& [known, often] : latencies_) {
     if (known == latency) {
-      ++times;
+      ++often;
       return;
     }
   }
@@ -98,6 +99,24 @@ void RouteSummer::pairs(std::span<const GpuId> gpus, RouteSum& out) {
     for (const GpuId to : gpus) {
       if (from != to) {
         add_edge(from, to);
+      }
+    }
+  }
+  finish(out);
+}
+
+void RouteSummer::forwarded(std::span<const GpuId> gpus, std::int64_t between_nodes,
+                            std::int64_t in_node, RouteSum& out) {
+  std::size_t per_node = 1;
+  while (per_node < gpus.size() && fabric_.node_of(gpus[per_node]) == fabric_.node_of(gpus[0])) {
+    ++per_node;
+  }
+  for (std::size_t from = 0; from < gpus.size(); ++from) {
+    for (std::size_t to = 0; to < gpus.size(); ++to) {
+      if (from != to && from / per_node == to / per_node) {
+        add_edge(gpus[from], gpus[to], in_node);
+      } else if (from != to && from % per_node == to % per_node) {
+        add_edge(gpus[from], gpus[to], between_nodes);
       }
     }
   }

@@ -33,6 +33,10 @@ class RouteSummer {
   void ring(std::span<const GpuId> gpus, RouteSum& out);
   // Each GPU to each other.
   void pairs(std::span<const GpuId> gpus, RouteSum& out);
+  // Each GPU to that of its place on each other node, and to each other of its node, so many times.
+  // REQUIRES: equally many on each node.
+  void forwarded(std::span<const GpuId> gpus, std::int64_t between_nodes, std::int64_t in_node,
+                 RouteSum& out);
   // Each GPU to the next, whatever the nodes: one message per edge. The hop is the slowest edge's.
   void cycle(std::span<const GpuId> gpus, RouteSum& out);
   void one_way(GpuId from, GpuId to, RouteSum& out);
@@ -41,7 +45,7 @@ class RouteSummer {
   void node_ring(std::span<const GpuId> gpus);
   void channel(std::span<const GpuId> gpus, std::span<const std::size_t> node_starts,
                std::size_t number);
-  void add_edge(GpuId from, GpuId to);
+  void add_edge(GpuId from, GpuId to, std::int64_t times = 1);
   void finish(RouteSum& out);
 
   const Fabric& fabric_;

@@ -6,6 +6,8 @@
 #include <cctype>
 
 #include "base/text.h"
+#include "sharding/moe.h"
+#include "workload/operator_steps.h"
 #include "workload/schedule.h"
 
 namespace shardsim {
@@ -85,11 +87,11 @@ void add_schedule_limits(const RunSpec& run, std::vector<std::string>& list) {
         "schedule " + schedule.name +
         ": searched with costs of passes at peak rates, not with the kernels' own times");
   }
-  if (schedule.bidirectional) {
+  if (schedule.bidirectional && !pairs_passes(run)) {
     list.push_back(
         "schedule " + schedule.name +
         ": a forward and a backward that share a slot follow each other; neither computes "
-        "under the communication of the other");
+        "under the communication of the other (training.overlap.ep)");
   }
 }
 
@@ -134,6 +136,28 @@ void add_low_precision(const RunSpec& run, std::vector<std::string>& list) {
                  "shape measured), casts of 4 bytes an element; MFU is of the bf16 peak");
 }
 
+// Which tokens experts get, and which they do not.
+void add_experts(const RunSpec& run, std::vector<std::string>& list) {
+  if (!run.model.moe) return;
+  const ExpertLoads loads = expert_loads(run);
+  if (loads.busiest > 1) {
+    list.push_back(fmt::format(
+        "the busiest expert rank gets {:.2f} times the mean; all-to-alls last as long as its",
+        loads.busiest));
+  } else if (run.parallel.ep > 1) {
+    list.push_back("tokens spread evenly over the ranks of the experts (moe.imbalance 1)");
+  }
+  if (loads.dropped > 0) {
+    list.push_back(fmt::format(
+        "{:.1f} % of the tokens' copies find no room at capacity_factor {:g} and are dropped",
+        100 * loads.dropped, *run.model.moe->capacity_factor));
+  }
+  if (run.moe.dispatcher == Dispatcher::deepep) {
+    list.push_back(
+        "deepep: a token visits as many nodes and ranks as equally likely experts lie on");
+  }
+}
+
 void add_model_limits(const RunSpec& run, std::vector<std::string>& list) {
   if (run.training.overlap_slowdown == 0.0) {
     list.push_back("kernels are not slowed by communication beside them (overlap_slowdown 0)");
@@ -155,6 +179,7 @@ std::vector<std::string> assumptions_of(const RunSpec& run) {
   add_sources(run, list);
   add_schedule_limits(run, list);
   add_low_precision(run, list);
+  add_experts(run, list);
   add_model_limits(run, list);
   for (const std::string& taken : run.defaults_taken) {
     list.push_back(taken.rfind("set by ", 0) == 0 ? taken : "default: " + taken);

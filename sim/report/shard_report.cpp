@@ -233,11 +233,17 @@ ShardReport make_shard_report(const RunSpec& run, const Program& program) {
     add_chain(layer_operators(run.model, layer), layer_word(layer));
   }
   add_chain(head_operators(), "head");
+  if (run.model.mtp_layers > 0) {
+    add_chain(mtp_operators(run.model), "MTP layer");
+  }
   add_saved(run, embedding_saved(run), "embedding", report.activations);
   for (const LayerKind layer : layer_kinds(run.model)) {
     add_saved(run, layer_saved(run, layer), layer_word(layer), report.activations);
   }
   add_saved(run, head_saved(run), "head", report.activations);
+  if (run.model.mtp_layers > 0) {
+    add_saved(run, mtp_saved(run), "MTP layer", report.activations);
+  }
   std::vector<OperatorKind> all = embedding_operators(run.model);
   for (const LayerKind layer : layer_kinds(run.model)) {
     const std::vector<OperatorKind> kinds = layer_operators(run.model, layer);

@@ -30,6 +30,10 @@ std::string word(VocabCut cut) { return pick(cut, std::array{"vocab", "hidden", 
 std::string word(CpComm comm) {
   return pick(comm, std::array{"p2p", "all_gather", "a2a", "a2a+p2p"});
 }
+std::string word(Dispatcher dispatcher) {
+  return pick(dispatcher, std::array{"alltoall", "deepep"});
+}
+
 std::string word(AttentionKind kind) { return pick(kind, std::array{"flash", "unfused"}); }
 std::string word(Recompute recompute) {
   return pick(recompute, std::array{"none", "selective", "full"});

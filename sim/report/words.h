@@ -11,6 +11,7 @@ namespace shardsim {
 [[nodiscard]] std::string word(KvStrategy strategy);
 [[nodiscard]] std::string word(VocabCut cut);
 [[nodiscard]] std::string word(CpComm comm);
+[[nodiscard]] std::string word(Dispatcher dispatcher);
 [[nodiscard]] std::string word(AttentionKind kind);
 [[nodiscard]] std::string word(Recompute recompute);
 [[nodiscard]] std::string word(RecomputeModule module);

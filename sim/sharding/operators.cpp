@@ -7,7 +7,7 @@
 namespace shardsim {
 
 std::string_view name(OperatorKind kind) {
-  constexpr std::array<std::string_view, 29> kNames{"embedding",
+  constexpr std::array<std::string_view, 31> kNames{"embedding",
                                                     "position",
                                                     "dropout",
                                                     "norm",
@@ -35,7 +35,9 @@ std::string_view name(OperatorKind kind) {
                                                     "unpermute",
                                                     "mla down",
                                                     "mla norm",
-                                                    "mla up"};
+                                                    "mla up",
+                                                    "mtp projection",
+                                                    "mtp output"};
   return kNames.at(static_cast<std::size_t>(kind));
 }
 
@@ -103,11 +105,24 @@ std::vector<OperatorKind> layer_operators(const ModelSpec& model, LayerKind laye
   return kinds;
 }
 
+LayerKind mtp_layer_kind(const ModelSpec& model) { return layer_kind(model, model.layers - 1); }
+
+std::vector<OperatorKind> mtp_operators(const ModelSpec& model) {
+  using enum OperatorKind;
+  std::vector<OperatorKind> kinds{norm, norm, mtp_projection, mtp_output};
+  const std::vector<OperatorKind> layer = layer_operators(model, mtp_layer_kind(model));
+  kinds.insert(kinds.end(), layer.begin(), layer.end());
+  return kinds;
+}
+
 std::vector<OperatorKind> embedding_operators(const ModelSpec& model) {
   using enum OperatorKind;
   std::vector<OperatorKind> kinds{embedding};
   if (model.position == Position::learned) {
     kinds.push_back(position);
+  }
+  if (model.embedding_norm) {
+    kinds.push_back(norm);
   }
   if (model.dropout > 0) {
     kinds.push_back(dropout);

@@ -9,7 +9,10 @@
 // Tokens leave their rank after permute and are back before unpermute. Shared experts branch off
 // the same norm; in the chain they stand before the router, whose input is placed as their output
 // is needed.
-// Ends:       embedding -> [position] -> [dropout] -> layers -> norm -> head -> loss
+// A layer of multi-token prediction (DeepSeek-V3, arXiv 2412.19437 section 2.2) puts a norm of the
+// embedding of the token further on and a norm of the hidden state before a whole layer:
+//             norm -> norm -> mtp projection -> mtp output -> norm -> ...
+// Ends:       embedding -> [position] -> [norm] -> [dropout] -> layers -> norm -> head -> loss
 #pragma once
 
 #include <cstdint>
@@ -49,7 +52,9 @@ enum class OperatorKind : std::uint8_t {
   unpermute,      // sums what the experts of a token returned
   mla_down,       // compresses queries, and keys with values, to latents
   mla_norm,
-  mla_up,  // projects every head's queries, keys and values from the latents
+  mla_up,          // projects every head's queries, keys and values from the latents
+  mtp_projection,  // from the two normalised vectors beside each other to one
+  mtp_output,      // what it yields, whole before it is shared out again
 };
 [[nodiscard]] std::string_view name(OperatorKind kind);
 
@@ -68,6 +73,10 @@ enum class LayerKind : std::uint8_t { dense, moe };
 
 [[nodiscard]] std::vector<OperatorKind> layer_operators(const ModelSpec& model,
                                                         LayerKind layer = LayerKind::dense);
+// A layer of multi-token prediction, of the kind of the model's last layer (Megatron,
+// get_gpt_mtp_block_spec); its embedding and its head stand apart.
+[[nodiscard]] LayerKind mtp_layer_kind(const ModelSpec& model);
+[[nodiscard]] std::vector<OperatorKind> mtp_operators(const ModelSpec& model);
 [[nodiscard]] std::vector<OperatorKind> embedding_operators(const ModelSpec& model);
 [[nodiscard]] std::vector<OperatorKind> head_operators();
 

@@ -123,7 +123,7 @@ ParameterCount count_parameters(const ModelSpec& model) {
     add(sum, layer_kind(model, layer) == LayerKind::moe ? moe_mlp(model, *model.moe)
                                                         : mlp(model, model.ffn));
   }
-  add(sum, norm_of(model));
+  add(sum, norm_of(model), model.embedding_norm ? 2 : 1);
   const std::int64_t table = checked_mul(model.vocab, model.hidden);
   add(sum, vector_of(table));
   add(sum, model.tied_embeddings ? Part{0, 0, table} : Part{table, table, table});

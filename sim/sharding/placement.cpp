@@ -8,9 +8,9 @@
 namespace shardsim {
 
 std::string_view name(Dim dim) {
-  constexpr std::array<std::string_view, 15> kNames{"b",        "s",   "h",    "head",   "kv_head",
-                                                    "head_dim", "ffn", "gate", "V",      "key",
-                                                    "position", "L",   "E",    "latent", "token"};
+  constexpr std::array<std::string_view, 16> kNames{
+      "b", "s",   "h",        "head", "kv_head", "head_dim", "ffn", "gate",
+      "V", "key", "position", "L",    "E",       "latent",   "2h",  "token"};
   return kNames.at(static_cast<std::size_t>(dim));
 }
 

@@ -31,11 +31,12 @@ enum class Dim : std::uint8_t {  // named axes of tensors
   position,  // rows of the learned position table
   layer,
   expert,
-  latent,  // of mla; never cut
-  token,   // a sequence's place in the batch: cut by whatever cuts batch, sequence or experts
+  latent,        // of mla; never cut
+  concatenated,  // 2h: two hidden vectors beside each other; never cut
+  token,         // a sequence's place in the batch: cut by whatever cuts batch, sequence or experts
 };
 [[nodiscard]] std::string_view name(
-    Dim dim);  // "b" "s" "h" "head" "kv_head" ... "V" "L" "E" "latent" "token"
+    Dim dim);  // "b" "s" "h" "head" "kv_head" ... "V" "L" "E" "latent" "2h" "token"
 
 struct Placement {
   enum class Kind : std::uint8_t { replicate, shard, partial };

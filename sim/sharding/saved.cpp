@@ -97,8 +97,7 @@ std::vector<SavedTensor> operator_saved(const Activations& a, OperatorKind kind,
   const std::vector<SizedDim> bsh{a.b, a.s, a.h};
   switch (kind) {
     case norm:
-      return {{a.tensor("norm input", norm, Port::input, bsh),
-               place == 0 ? SavedAs::layer_input : SavedAs::other, place}};
+      return {{a.tensor("norm input", norm, Port::input, bsh), SavedAs::other, place}};
     case qkv:
       return {{a.factor("qkv input", norm, Port::output, bsh), SavedAs::other, place}};
     case qk_norm:
@@ -108,6 +107,12 @@ std::vector<SavedTensor> operator_saved(const Activations& a, OperatorKind kind,
                SavedAs::other, place}};
     case attention:
       return attention_saved(a, place);
+    case mtp_projection:
+      return {{a.tensor("mtp projection input", norm, Port::output,
+                        {a.b, a.s, {Dim::concatenated, 2 * a.run.model.hidden}}),
+               SavedAs::other, place}};
+    case mtp_output:
+      return {};
     case attention_out:
       return attention_output_saved(a, place);
     case residual:
@@ -133,28 +138,47 @@ std::vector<SavedTensor> operator_saved(const Activations& a, OperatorKind kind,
   }
 }
 
-}  // namespace
-
-std::vector<SavedTensor> layer_saved(const RunSpec& run, LayerKind layer) {
+// `inputs`: so many operators at the beginning take what comes from outside the chain.
+std::vector<SavedTensor> chain_saved(const RunSpec& run, const std::vector<OperatorKind>& kinds,
+                                     std::int32_t inputs) {
   const Activations a{run};
   std::vector<SavedTensor> result;
-  const std::vector<OperatorKind> kinds = layer_operators(run.model, layer);
   for (std::int32_t place = 0; place < count(kinds); ++place) {
     for (SavedTensor& saved : operator_saved(a, at(kinds, place), place)) {
+      if (place < inputs) {
+        saved.as = SavedAs::layer_input;
+      }
       result.push_back(std::move(saved));
     }
   }
   return result;
 }
 
+}  // namespace
+
+std::vector<SavedTensor> layer_saved(const RunSpec& run, LayerKind layer) {
+  return chain_saved(run, layer_operators(run.model, layer), 1);
+}
+
+std::vector<SavedTensor> mtp_saved(const RunSpec& run) {
+  return chain_saved(run, mtp_operators(run.model), 2);
+}
+
 std::vector<SavedTensor> embedding_saved(const RunSpec& run) {
   const Activations a{run};
+  const std::vector<SizedDim> bsh{a.b, a.s, a.h};
   const std::vector<OperatorKind> kinds = embedding_operators(run.model);
-  if (kinds.back() != OperatorKind::dropout) {
-    return {};
+  std::vector<SavedTensor> result;
+  for (std::int32_t place = 0; place < count(kinds); ++place) {
+    if (at(kinds, place) == OperatorKind::norm) {
+      result.push_back({a.tensor("embedding norm input", OperatorKind::norm, Port::input, bsh),
+                        SavedAs::other, place});
+    } else if (at(kinds, place) == OperatorKind::dropout) {
+      result.push_back(
+          {a.mask("embedding dropout mask", OperatorKind::dropout, bsh), SavedAs::other, place});
+    }
   }
-  return {{a.mask("embedding dropout mask", OperatorKind::dropout, {a.b, a.s, a.h}), SavedAs::other,
-           count(kinds) - 1}};
+  return result;
 }
 
 std::vector<SavedTensor> head_saved(const RunSpec& run) {

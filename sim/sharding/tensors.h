@@ -69,6 +69,7 @@ struct SavedTensor {
 // Korthikanti et al., arXiv 2205.05198 section 4.1.
 [[nodiscard]] std::vector<SavedTensor> layer_saved(const RunSpec& run,
                                                    LayerKind layer = LayerKind::dense);
+[[nodiscard]] std::vector<SavedTensor> mtp_saved(const RunSpec& run);
 [[nodiscard]] std::vector<SavedTensor> embedding_saved(const RunSpec& run);
 [[nodiscard]] std::vector<SavedTensor> head_saved(const RunSpec& run);
 

@@ -80,6 +80,9 @@ std::vector<Tensor> operator_weights(const RunSpec& run, OperatorKind kind) {
       return {weight("down weight", kind, {{Dim::ffn, m.ffn}, h}, run)};
     case head:
       return {weight("head", kind, {vocab, h}, run)};
+    case mtp_projection:
+      return {weight("mtp projection weight", kind, {{Dim::concatenated, 2 * m.hidden}, h}, run)};
+    case mtp_output:
     case dropout:
     case rope:
     case attention:

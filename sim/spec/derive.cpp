@@ -88,20 +88,23 @@ void derive_dp(Checking& c) {
 void derive_batch(Checking& c) {
   BatchSpec& batch = c.run.batch;
   const ParallelSpec& p = c.run.parallel;
-  if (!usable(c, {"batch.micro", "batch.global", "parallel.dp", "parallel.pp"})) {
+  if (!usable(c, {"batch.micro", "batch.global", "batch.micro_batches", "parallel.dp",
+                  "parallel.pp"})) {
     c.log.failed.emplace_back("batch.global");
     return;
   }
   const std::int64_t unit = batch.micro * p.dp;  // below 2^45 by the ranges
+  const bool counted = stated(c, "batch.micro_batches") != nullptr;
   if (stated(c, "batch.global") == nullptr) {
-    batch.global = unit * p.pp;
-    if (batch.global > kMaxBatch) {
+    const std::int64_t times = counted ? batch.micro_batches : p.pp;
+    if (unit > kMaxBatch / times) {
       give_up(c, "batch.global",
-              fmt::format("micro {} x dp {} x pp {} sequences are out of range", batch.micro, p.dp,
-                          p.pp),
+              fmt::format("micro {} x dp {} x {} {} sequences are out of range", batch.micro, p.dp,
+                          counted ? "micro_batches" : "pp", times),
               fmt::format("state a global batch of at most {}", kMaxBatch));
       return;
     }
+    batch.global = unit * times;
   }
   if (batch.global % unit != 0) {
     give_up(c, "batch.global",
@@ -111,6 +114,13 @@ void derive_batch(Checking& c) {
             "use " + multiples_near(batch.global, unit, unit) +
                 (batch.global < p.dp ? "; dp cannot cut a sequence, cp can" : ""));
     return;
+  }
+  if (counted && batch.micro_batches != batch.global / unit) {
+    complain(c, "batch.micro_batches",
+             fmt::format("global {} is not micro {} x dp {} x micro_batches {} = {}", batch.global,
+                         batch.micro, p.dp, batch.micro_batches, unit * batch.micro_batches),
+             fmt::format("use micro_batches {}, or global {}", batch.global / unit,
+                         unit * batch.micro_batches));
   }
   batch.micro_batches = batch.global / unit;
 }

@@ -26,6 +26,12 @@ void add_moe(Keys& keys) {
   keys.push_back(
       {{"moe.every", integer(1, kMaxLayers), by_default("1"), "every n-th layer has experts"},
        [](M& m, const Parsed& v) { m.moe->every = v.integer; }});
+  keys.push_back({{"moe.groups", integer(1, 100'000), by_default("1"),
+                   "equal groups of experts, from few of which a token chooses"},
+                  [](M& m, const Parsed& v) { m.moe->groups = v.integer; }});
+  keys.push_back({{"moe.group_top_k", integer(1, 100'000), by_default("1"),
+                   "groups from which a token may choose its experts"},
+                  [](M& m, const Parsed& v) { m.moe->group_top_k = v.integer; }});
   keys.push_back({{"moe.capacity_factor", number(0.001, 1000), derived("no token is dropped"),
                    "tokens an expert takes over the mean"},
                   [](M& m, const Parsed& v) { m.moe->capacity_factor = v.number; }});
@@ -89,6 +95,9 @@ void add_kinds(Keys& keys) {
                   [](M& m, const Parsed& v) { m.bias = static_cast<Bias>(v.choice); }});
   keys.push_back({{"qk_norm", boolean(), by_default("false"), "queries and keys are normalised"},
                   [](M& m, const Parsed& v) { m.qk_norm = v.boolean; }});
+  keys.push_back({{"embedding_norm", boolean(), by_default("false"),
+                   "the embedding is normalised before the first layer"},
+                  [](M& m, const Parsed& v) { m.embedding_norm = v.boolean; }});
   keys.push_back({{"activation", choice({"silu", "gelu", "relu"}),
                    derived("silu with rmsnorm, gelu with layernorm"), "activation of the MLP"},
                   [](M& m, const Parsed& v) { m.activation = static_cast<Activation>(v.choice); }});

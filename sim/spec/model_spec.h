@@ -18,9 +18,11 @@ struct MoeSpec {
   std::int64_t experts = 0;
   std::int64_t top_k = 0;
   std::int64_t expert_ffn = 0;
-  std::int64_t shared_ffn = 0;            // summed width of the shared experts, 0 = none
-  std::int64_t first_dense = 0;           // leading layers with a dense MLP
-  std::int64_t every = 1;                 // every n-th layer is MoE
+  std::int64_t shared_ffn = 0;   // summed width of the shared experts, 0 = none
+  std::int64_t first_dense = 0;  // leading layers with a dense MLP
+  std::int64_t every = 1;        // every n-th layer is MoE
+  std::int64_t groups = 1;       // equal groups of experts, of which a token chooses group_top_k
+  std::int64_t group_top_k = 1;  // DeepSeek-V3's node-limited routing
   std::optional<double> capacity_factor;  // none = dropless
   Precision dispatch_dtype = Precision::bf16;
   bool operator==(const MoeSpec&) const = default;
@@ -50,6 +52,7 @@ struct ModelSpec {
   Position position = Position::rope;
   Bias bias = Bias::none;
   bool qk_norm = false;
+  bool embedding_norm = false;  // the embedding is normalised before the first layer
   Activation activation = Activation::silu;
   double dropout = 0.0;
   std::int64_t max_positions = 0;  // rows of the learned position table; 0 when there is none

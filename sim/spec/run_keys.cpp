@@ -113,6 +113,10 @@ void add_batch(Keys& keys) {
       {{"batch.global", integer(1, kMaxBatch), derived("micro x dp x pp"), "sequences of a step"},
        [](R& r, const Parsed& v) { r.batch.global = v.integer; }});
   keys.push_back(
+      {{"batch.micro_batches", integer(1, kMaxBatch), derived("global / (micro x dp)"),
+        "micro batches of a step on one rank: gradient accumulation"},
+       [](R& r, const Parsed& v) { r.batch.micro_batches = v.integer; }});
+  keys.push_back(
       {{"batch.sequence", integer(1, kMaxSequence), by_default("2048"), "tokens of a sequence"},
        [](R& r, const Parsed& v) { r.batch.sequence = v.integer; }});
 }
@@ -184,6 +188,10 @@ void add_rest(Keys& keys) {
   keys.push_back({{"moe.imbalance", number(1, 100'000), by_default("1.0"),
                    "tokens of the busiest rank over the mean"},
                   [](R& r, const Parsed& v) { r.moe.imbalance = v.number; }});
+  keys.push_back(
+      {{"moe.dispatcher", choice({"alltoall", "deepep"}), by_default("\"alltoall\""),
+        "how tokens reach experts: a copy per expert, or once per node and on by NVLink"},
+       [](R& r, const Parsed& v) { r.moe.dispatcher = static_cast<Dispatcher>(v.choice); }});
   keys.push_back({{"moe.load_file", text(), derived("none"), "file of tokens per expert"},
                   [](R& r, const Parsed& v) { r.moe.load_file = v.text; }});
   add_collectives(keys);

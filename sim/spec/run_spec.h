@@ -73,8 +73,8 @@ struct OverlapSpec {
   bool param_gather = true;  // ZeRO parameter gather beside the first micro batch's forward
   bool tp = false;           // TP collectives in chunks beside GEMMs (userbuffers)
   bool cp = true;
-  bool pp = true;  // stage-boundary send/recv beside compute
-  bool ep = false;
+  bool pp = true;   // stage-boundary send/recv beside compute
+  bool ep = false;  // shared experts beside dispatch and combine; dualpipe: F beside B's
   bool operator==(const OverlapSpec&) const = default;
 };
 
@@ -119,8 +119,13 @@ struct StackSpec {
   bool operator==(const StackSpec&) const = default;
 };
 
+// Who moves tokens to experts: one all-to-all with a copy of the token per expert, or DeepEP, which
+// sends a token to each node once and copies it there over NVLink.
+enum class Dispatcher { alltoall, deepep };
+
 struct MoeRunSpec {
-  double imbalance = 1.0;                       // tokens of the busiest rank over the mean
+  double imbalance = 1.0;  // tokens of the busiest rank over the mean
+  Dispatcher dispatcher = Dispatcher::alltoall;
   std::string load_file;                        // empty = none
   std::vector<std::int64_t> tokens_per_expert;  // the file's; empty = none
   bool operator==(const MoeRunSpec&) const = default;

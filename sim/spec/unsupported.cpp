@@ -20,9 +20,6 @@ struct Later {
 };
 
 bool always(const RunSpec& /*run*/, const JsonValue& /*value*/) { return true; }
-bool above_zero(const RunSpec& /*run*/, const JsonValue& value) {
-  return value.integer > 0 || value.number > 0;
-}
 bool is_true(const RunSpec& /*run*/, const JsonValue& value) { return value.boolean; }
 
 std::vector<Later> layout_and_training() {
@@ -36,12 +33,6 @@ std::vector<Later> layout_and_training() {
        "selective recompute of other modules than core_attn", R"(use ["core_attn"])"},
       {"training.overlap.tp", is_true, "TP collectives in chunks beside matrix products",
        "use false"},
-  };
-}
-
-std::vector<Later> models() {
-  return {
-      {"model.mtp_layers", above_zero, "multi-token prediction", "use 0"},
   };
 }
 
@@ -80,7 +71,7 @@ std::vector<Later> clusters() {
 const std::vector<Later>& later() {
   static const std::vector<Later> table = [] {
     std::vector<Later> all = layout_and_training();
-    for (std::vector<Later> (*part)() : {models, collectives_and_the_rest, clusters}) {
+    for (std::vector<Later> (*part)() : {collectives_and_the_rest, clusters}) {
       const std::vector<Later> rows = part();
       all.insert(all.end(), rows.begin(), rows.end());
     }

@@ -48,6 +48,12 @@ void refuse_without_experts(Checking& c) {
   if (!c.run.moe.load_file.empty()) {
     warn(c, "moe.load_file has no effect without experts");
   }
+  if (c.run.moe.dispatcher != Dispatcher::alltoall) {
+    warn(c, "moe.dispatcher has no effect without experts");
+  }
+  if (c.run.training.overlap.ep) {
+    warn(c, "training.overlap.ep has no effect without experts");
+  }
 }
 
 void check_choice(Checking& c) {
@@ -161,6 +167,74 @@ void check_load(Checking& c) {
   }
 }
 
+// Node-limited routing: groups are equal, and those chosen have room for a token's experts.
+void check_groups(Checking& c) {
+  const MoeSpec& moe = *c.run.model.moe;
+  if (!usable(c, {"model.moe.experts", "model.moe.top_k", "model.moe.groups",
+                  "model.moe.group_top_k"})) {
+    return;
+  }
+  if (moe.experts % moe.groups != 0) {
+    complain(c, "model.moe.groups",
+             fmt::format("{} does not divide {} experts", moe.groups, moe.experts),
+             "use " + list_near(divisors(moe.experts), moe.groups));
+    return;
+  }
+  if (moe.group_top_k > moe.groups) {
+    complain(c, "model.moe.group_top_k",
+             fmt::format("a token cannot choose {} of {} groups", moe.group_top_k, moe.groups),
+             fmt::format("use at most {}", moe.groups));
+    return;
+  }
+  const std::int64_t reachable = moe.group_top_k * (moe.experts / moe.groups);
+  if (moe.top_k <= moe.experts && moe.top_k > reachable) {
+    complain(
+        c, "model.moe.group_top_k",
+        fmt::format("top_k {} exceeds the experts of the chosen groups: group_top_k {} x {}",
+                    moe.top_k, moe.group_top_k, moe.experts / moe.groups),
+        fmt::format("use {} or more", (moe.top_k * moe.groups + moe.experts - 1) / moe.experts));
+  }
+}
+
+void check_dispatcher(Checking& c) {
+  if (c.run.moe.dispatcher == Dispatcher::alltoall || !usable(c, {"parallel.ep", "parallel.etp"})) {
+    return;
+  }
+  if (c.run.parallel.ep == 1) {
+    warn(c, "moe.dispatcher has no effect with ep 1");
+  } else if (c.run.parallel.etp > 1) {
+    complain(
+        c, "moe.dispatcher",
+        fmt::format("deepep sends tokens to whole experts, etp {} cuts them", c.run.parallel.etp),
+        R"(use etp 1, or "alltoall")");
+  }
+}
+
+// What can run beside dispatch and combine: shared experts (Megatron,
+// moe_shared_expert_overlap), under dualpipe the other direction's pass (DeepSeek-V3 section
+// 3.2.1).
+void check_overlap(Checking& c) {
+  const RunSpec& run = c.run;
+  if (!run.training.overlap.ep ||
+      !usable(c, {"parallel.ep", "parallel.pp", "model.moe.shared_ffn", "training.schedule"})) {
+    return;
+  }
+  const bool paired = run.parallel.pp > 1 && run.training.schedule == "dualpipe";
+  if (run.parallel.ep == 1) {
+    warn(c, "training.overlap.ep has no effect with ep 1");
+  } else if (!paired && run.model.moe->shared_ffn == 0) {
+    complain(c, "training.overlap.ep",
+             fmt::format("nothing can run beside dispatch and combine: model {} has no shared "
+                         "experts, schedule {} pairs no passes",
+                         run.model.name, run.training.schedule),
+             "use false, or schedule dualpipe");
+  } else if (paired && run.parallel.zero == 3) {
+    complain(c, "training.overlap.ep",
+             "dualpipe's pairs of passes with weights gathered layer by layer are not available",
+             "use false, or zero 2 or less");
+  }
+}
+
 }  // namespace
 
 void validate_moe(Checking& c) {
@@ -175,6 +249,9 @@ void validate_moe(Checking& c) {
   warn_of_drops(c);
   check_grid(c);
   check_cuts(c);
+  check_groups(c);
+  check_dispatcher(c);
+  check_overlap(c);
   read_expert_loads(c);
   check_load(c);
 }

@@ -165,6 +165,9 @@ void check_layout(Checking& c) {
              fmt::format("the layout holds {}, the model has {}", counted(mtp, "MTP layer"),
                          c.run.model.mtp_layers),
              correction(mtp, c.run.model.mtp_layers, "m"));
+  } else if (parsed.chunks.back().mtp != mtp) {
+    complain(c, "parallel.layout", "MTP layers outside the last chunk, away from the loss",
+             "write every m before the L in the last chunk");
   }
 }
 
@@ -235,6 +238,12 @@ void check_schedule(Checking& c) {
 }  // namespace
 
 void validate_pipeline(Checking& c) {
+  if (usable(c, {"model.mtp_layers", "parallel.zero"}) && c.run.model.mtp_layers > 0 &&
+      c.run.parallel.zero == 3) {
+    complain(c, "parallel.zero",
+             "multi-token prediction with weights gathered layer by layer is not available",
+             "use 2 or less, or model.mtp_layers 0");
+  }
   check_layers(c);
   check_schedule(c);
 }

@@ -5,6 +5,7 @@
 #include "base/errors.h"
 #include "workload/chunk_pass.h"
 #include "workload/optimizer_step.h"
+#include "workload/pair_pass.h"
 #include "workload/pass_order.h"
 #include "workload/software_memory.h"
 #include "workload/static_memory.h"
@@ -23,12 +24,14 @@ class Builder {
 
  private:
   std::int32_t chunk_template(const Chunk& chunk, const ChunkPass& what);
+  std::int32_t pair_template(std::int32_t forward, std::int32_t backward);
   std::int32_t add(PassTemplate made);
 
   const RunSpec& run_;
   ModelChains chains_;
   ProgramTables& tables_;
   std::map<std::string, std::int32_t> template_of_name_;
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> pairs_;
 };
 
 std::int32_t Builder::add(PassTemplate made) {
@@ -44,6 +47,17 @@ std::int32_t Builder::chunk_template(const Chunk& chunk, const ChunkPass& what) 
   }
   const std::int32_t index = add(chunk_pass(run_, chains_, chunk, what, tables_));
   template_of_name_.emplace(key, index);
+  return index;
+}
+
+std::int32_t Builder::pair_template(std::int32_t forward, std::int32_t backward) {
+  const auto known = pairs_.find({forward, backward});
+  if (known != pairs_.end()) {
+    return known->second;
+  }
+  const std::vector<PassTemplate>& made = tables_.program.templates;
+  const std::int32_t index = add(pair_pass(at(made, forward), at(made, backward)));
+  pairs_.emplace(std::pair{forward, backward}, index);
   return index;
 }
 
@@ -64,8 +78,15 @@ RankProgram Builder::stage(const std::vector<Chunk>& chunks,
   for (std::size_t i = 0; i < order.size(); ++i) {
     const OrderedPass& pass = order[i];
     const ChunkPass what{.kind = pass.kind, .part = pass.part, .sync = plan[i]};
-    result.passes.push_back(
-        {chunk_template(at(chunks, pass.chunk), what), pass.micro_batch, pass.chunk});
+    const Pass made{chunk_template(at(chunks, pass.chunk), what), pass.micro_batch, pass.chunk};
+    if (i > 0 && order[i - 1].with_next) {
+      Pass& forward = result.passes.back();
+      forward.pass_template = pair_template(forward.pass_template, made.pass_template);
+      forward.backward_micro_batch = made.micro_batch;
+      forward.backward_chunk = made.chunk;
+    } else {
+      result.passes.push_back(made);
+    }
   }
   result.passes.push_back({add(step_end_pass(run_, chains_, chunks, tables_)), -1, 0});
   return result;
@@ -81,15 +102,19 @@ Messages messages(const Program& program, const RankProgram& rank,
   const std::int32_t stages = count(chunks);
   Messages result;
   for (const Pass& pass : rank.passes) {
-    if (at(program.templates, pass.pass_template).kind != kind) {
+    const PassKind own = at(program.templates, pass.pass_template).kind;
+    if (own != kind && own != PassKind::pair) {
       continue;
     }
-    const Chunk& chunk = at(at(chunks, rank.stage), pass.chunk);
+    const bool of_pair = own == PassKind::pair && kind == PassKind::backward;
+    const std::int32_t held = of_pair ? pass.backward_chunk : pass.chunk;
+    const Chunk& chunk = at(at(chunks, rank.stage), held);
     if (chunk.mirrored != mirrored || (before_boundary ? chunk.last : chunk.first)) {
       continue;
     }
-    const std::int32_t part = mirrored ? stages - 1 - rank.stage : pass.chunk * stages + rank.stage;
-    result.emplace_back(pass.micro_batch, before_boundary ? part : part - 1);
+    const std::int32_t part = mirrored ? stages - 1 - rank.stage : held * stages + rank.stage;
+    result.emplace_back(of_pair ? pass.backward_micro_batch : pass.micro_batch,
+                        before_boundary ? part : part - 1);
   }
   return result;
 }

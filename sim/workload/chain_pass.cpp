@@ -118,6 +118,23 @@ void weight_part(const RunSpec& run, const Chain& chain, GradientSync* sync, Pas
   }
 }
 
+// `started`: its input's communication, where that runs beside operators before it; else -1.
+void forward_operator(const RunSpec& run, const Operator& op, std::int32_t started,
+                      Category category, Saves saves, ParameterGather* gather, PassBuilder& pass) {
+  if (gather != nullptr) {
+    gather->before(pass);
+  }
+  if (started >= 0) {
+    pass.wait(started);
+  } else {
+    communicate_and_wait(run, op.input.forward, pass);
+  }
+  const bool has_steps = !op.kernels.forward.empty();
+  const std::int32_t first = has_steps ? pass.next_op() : pass.last_compute();
+  run_with_buffer(run, op.kernels.forward, op.kernels.forward_buffer, category, pass);
+  take_saved(op, saves, first, pass);
+}
+
 // The attention core forward again, with the exchanges of heads around it.
 void recompute_core_of(const RunSpec& run, const Operator& op, const Operator& next,
                        PassBuilder& pass) {
@@ -132,9 +149,11 @@ void recompute_core_of(const RunSpec& run, const Operator& op, const Operator& n
   }
 }
 
-void backward_operator(const RunSpec& run, const Operator& op, BackwardPart part,
-                       PassBuilder& pass) {
-  const bool overlap = run.stack.tp_wgrad_overlap && !on_cp(op.input.backward);
+// Returns the communication of its input's gradient, which the next compute operation waits for
+// unless operators run beside it; -1: none.
+std::int32_t backward_operator(const RunSpec& run, const Operator& op, BackwardPart part,
+                               PassBuilder& pass) {
+  const bool overlap = op.beside > 0 || (run.stack.tp_wgrad_overlap && !on_cp(op.input.backward));
   const bool later = part == BackwardPart::inputs && splits(op);  // the weight gradient
   std::int32_t stored = -1;
   if (moves(op.input.stored) && !op.kernels.wgrad.empty() && !later) {
@@ -160,12 +179,13 @@ void backward_operator(const RunSpec& run, const Operator& op, BackwardPart part
   if (moves(op.input.backward) && !overlap) {
     gradient = start(run, op.input.backward, pass);
   }
-  if (gradient >= 0) {
+  if (gradient >= 0 && op.beside == 0) {
     pass.wait(gradient);
   }
   if (!later) {
     give_saved(op, pass);
   }
+  return gradient;
 }
 
 }  // namespace
@@ -177,22 +197,17 @@ void communicate_and_wait(const RunSpec& run, const Communication& communication
   }
 }
 
-void forward_operator(const RunSpec& run, const Operator& op, Category category, Saves saves,
-                      ParameterGather* gather, PassBuilder& pass) {
-  if (gather != nullptr) {
-    gather->before(pass);
-  }
-  communicate_and_wait(run, op.input.forward, pass);
-  const bool has_steps = !op.kernels.forward.empty();
-  const std::int32_t first = has_steps ? pass.next_op() : pass.last_compute();
-  run_with_buffer(run, op.kernels.forward, op.kernels.forward_buffer, category, pass);
-  take_saved(op, saves, first, pass);
-}
-
 void forward_chain(const RunSpec& run, const Chain& chain, Category category, Saves saves,
                    ParameterGather* gather, PassBuilder& pass) {
-  for (const Operator& op : chain) {
-    forward_operator(run, op, category, saves, gather, pass);
+  std::vector<std::int32_t> started(chain.size(), -1);  // communication of each operator's input
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    for (std::size_t later = i + 1; later < chain.size(); ++later) {
+      if (chain[later].beside > 0 && later - static_cast<std::size_t>(chain[later].beside) == i &&
+          moves(chain[later].input.forward)) {
+        started[later] = start(run, chain[later].input.forward, pass);
+      }
+    }
+    forward_operator(run, chain[i], started[i], category, saves, gather, pass);
   }
 }
 
@@ -208,11 +223,18 @@ void backward_chain(const RunSpec& run, const Chain& chain, BackwardPart part, b
     weight_part(run, chain, sync, pass);
     return;
   }
+  std::vector<std::int32_t> awaited(chain.size(), -1);  // by each operator
   for (std::size_t i = chain.size(); i-- > 0;) {
+    if (awaited[i] >= 0) {
+      pass.wait(awaited[i]);
+    }
     if (recompute_core && chain[i].kind == OperatorKind::attention) {
       recompute_core_of(run, chain[i], chain[i + 1], pass);
     }
-    backward_operator(run, chain[i], part, pass);
+    const std::int32_t gradient = backward_operator(run, chain[i], part, pass);
+    if (chain[i].beside > 0) {
+      at(awaited, static_cast<std::int64_t>(i) - chain[i].beside - 1) = gradient;
+    }
     if (sync != nullptr) {
       sync->ready(pass);
     }

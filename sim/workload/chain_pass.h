@@ -5,6 +5,9 @@
 // the wgrad and everything waits. Under sequence parallelism the stored slice of a column-parallel
 // input is gathered beside dgrad.
 //
+// Operators that run beside the communication of one further on (Operator::beside) start with it;
+// backward they run beside the gradient's.
+//
 // Schedules that split backward run its two parts in passes of their own: operators with a wgrad
 // and a dgrad (matrix products) keep their saved input and their output's gradient from one to the
 // other (arXiv 2401.10241 table 1: 32 s b h of a GPT layer); all others finish in the first.
@@ -23,8 +26,6 @@ struct Saves {  // which saved tensors this forward takes memory for
 };
 
 // `gather` may be null: nothing to wait for.
-void forward_operator(const RunSpec& run, const Operator& op, Category category, Saves saves,
-                      ParameterGather* gather, PassBuilder& pass);
 void forward_chain(const RunSpec& run, const Chain& chain, Category category, Saves saves,
                    ParameterGather* gather, PassBuilder& pass);
 

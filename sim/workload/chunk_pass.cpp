@@ -38,6 +38,7 @@ std::string pass_name(const Chunk& chunk, const ChunkPass& what) {
   text += " of " + layers_text(chunk);
   text += chunk.first ? ", embedding" : "";
   text += chunk.last ? ", head" : "";
+  text += chunk.mtp > 0 ? fmt::format(", {} MTP", chunk.mtp) : "";
   text += chunk.mirrored && what.kind != PassKind::weight ? ", mirrored" : "";
   text += what.sync.gathers ? ", parameters gathered" : "";
   text += what.sync.releases ? ", dropped" : "";
@@ -73,6 +74,7 @@ PassTemplate forward_pass(const RunSpec& run, const ModelChains& chains, const C
     forward_chain(run, chains.head, Category::compute, {}, beside.gather, pass);
     units.leave(pass);
   }
+  forward_mtp(run, chains, chunk, beside, pass);
   end_pass(run, boundary, !chunk.last, pass);
   return pass.finish();
 }
@@ -91,6 +93,7 @@ PassTemplate backward_pass(const RunSpec& run, const ModelChains& chains, const 
   const Boundary boundary{Direction::backward, chunk.mirrored};
   units.begin(pass);
   begin_pass(run, boundary, exchanges && !chunk.last, pass);
+  backward_mtp(run, chains, chunk, what.part, beside, pass);
   if (chunk.last) {
     units.enter(pass);
     backward_chain(run, chains.head, what.part, false, beside.sync, pass);

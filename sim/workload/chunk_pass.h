@@ -1,9 +1,10 @@
 // The forward and the backward of one model chunk for one micro batch, as pass templates.
 //
-//   forward:  [parameter gathers] recv, begin, [embedding], layers, [head and loss], send
-//   backward: recv, begin, [loss and head], layers (recomputed first where they must be),
+//   forward:  [parameter gathers] recv, begin, [embedding], layers, [head and loss], [MTP], send
+//   backward: recv, begin, [MTP], [loss and head], layers (recomputed first where they must be),
 //             [embedding], send; each bucket of gradients reduced once its last weight is done
-//   weights:  begin, [head], layers: the weight gradients that a split backward left, reduced
+//   weights:  begin, [MTP], [head], layers: the weight gradients that a split backward left,
+//   reduced
 #pragma once
 
 #include "workload/chunk_units.h"

@@ -51,6 +51,11 @@ GradientUnits gradient_units(const ModelChains& chains, const Chunk& chunk) {
       units.push_back({chain[i].parameters, is_expert(chain[i].kind)});
     }
   };
+  for (auto i = static_cast<std::int32_t>(chunk.mtp); i-- > 0;) {
+    append(at(chains.mtp, i).head);
+    append(at(chains.mtp, i).layer);
+    append(at(chains.mtp, i).embedding);
+  }
   if (chunk.last) {
     append(chains.head);
   }
@@ -125,6 +130,7 @@ ShardedUnits sharded_units(const RunSpec& run, const ModelChains& chains, const 
   if (!shards_weights(run)) {
     return {run, {}, {}, {}};
   }
+  SHARDSIM_CHECK(chunk.mtp == 0, "layers of multi-token prediction are no units of ZeRO 3");
   return {run, unit_parameters(chains, chunk), std::move(segments), sync};
 }
 

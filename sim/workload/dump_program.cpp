@@ -93,7 +93,11 @@ std::string rank_program_text(const Program& program, std::int32_t index) {
     text += fmt::format("  pass {} {}", p, at(program.templates, pass.pass_template).name);
     text += pass.micro_batch < 0
                 ? "\n"
-                : fmt::format(" micro batch {} chunk {}\n", pass.micro_batch, pass.chunk);
+                : fmt::format(" micro batch {} chunk {}{}\n", pass.micro_batch, pass.chunk,
+                              pass.backward_micro_batch < 0
+                                  ? ""
+                                  : fmt::format(", backward micro batch {} chunk {}",
+                                                pass.backward_micro_batch, pass.backward_chunk));
   }
   return text;
 }
@@ -110,6 +114,8 @@ std::string_view name(PassKind kind) {
       return "backward";
     case PassKind::weight:
       return "weight";
+    case PassKind::pair:
+      return "pair";
     case PassKind::step_end:
       return "step_end";
   }

@@ -29,10 +29,10 @@ std::int32_t weight_launches(const Chain& layer) {
   return launches;
 }
 
-std::int32_t part_launches(const RunSpec& run, const ModelChains& chains, const Chunk& chunk,
-                           std::int32_t layer, BackwardPart part) {
-  const std::int32_t all = backward_launches(run, at(chunk.kinds, layer));
-  const std::int32_t weights = weight_launches(chain_of_layer(chains, chunk, layer));
+std::int32_t part_launches(const RunSpec& run, LayerKind kind, const Chain& layer,
+                           BackwardPart part) {
+  const std::int32_t all = backward_launches(run, kind);
+  const std::int32_t weights = weight_launches(layer);
   switch (part) {
     case BackwardPart::both:
       return all;
@@ -42,6 +42,11 @@ std::int32_t part_launches(const RunSpec& run, const ModelChains& chains, const 
       return weights;
   }
   SHARDSIM_CHECK(false, "unknown part of backward");
+}
+
+std::int32_t part_launches(const RunSpec& run, const ModelChains& chains, const Chunk& chunk,
+                           std::int32_t layer, BackwardPart part) {
+  return part_launches(run, at(chunk.kinds, layer), chain_of_layer(chains, chunk, layer), part);
 }
 
 // A checkpointed group: its layers forward again, then backward. The last one's two passes are one
@@ -81,6 +86,13 @@ void backward_group(const RunSpec& run, const ModelChains& chains, const Chunk& 
   }
 }
 
+// Megatron recomputes the layer of a multi-token prediction, its embedding and head apart, under
+// the uniform method only (multi_token_prediction.py, _checkpointed_forward).
+bool recomputes_mtp(const TrainingSpec& training) {
+  return training.recompute == Recompute::full &&
+         training.recompute_method == RecomputeMethod::uniform;
+}
+
 }  // namespace
 
 void forward_layers(const RunSpec& run, const ModelChains& chains, const Chunk& chunk,
@@ -108,6 +120,47 @@ void backward_layers(const RunSpec& run, const ModelChains& chains, const Chunk&
   const std::vector<LayerGroup> groups = layer_groups(run.training, chunk.layers);
   for (std::size_t i = groups.size(); i-- > 0;) {
     backward_group(run, chains, chunk, groups[i], part, beside, pass);
+  }
+}
+
+void forward_mtp(const RunSpec& run, const ModelChains& chains, const Chunk& chunk,
+                 const Beside& beside, PassBuilder& pass) {
+  const bool keeps = !recomputes_mtp(run.training);
+  const Saves saves{.core = keeps && !recomputes_core(run.training), .other = keeps};
+  for (std::int32_t i = 0; i < chunk.mtp; ++i) {
+    const MtpChains& mtp = at(chains.mtp, i);
+    const std::int32_t timer = begin_layer(run, static_cast<std::int32_t>(chunk.layers) + i,
+                                           forward_launches(run, mtp_layer_kind(run.model)), pass);
+    forward_chain(run, mtp.embedding, Category::compute, {}, beside.gather, pass);
+    communicate_and_wait(run, chains.to_layers.forward, pass);
+    forward_chain(run, mtp.layer, Category::compute, saves, beside.gather, pass);
+    forward_chain(run, mtp.head, Category::compute, {}, beside.gather, pass);
+    end_layer(timer, pass);
+  }
+}
+
+void backward_mtp(const RunSpec& run, const ModelChains& chains, const Chunk& chunk,
+                  BackwardPart part, const Beside& beside, PassBuilder& pass) {
+  const LayerKind kind = mtp_layer_kind(run.model);
+  const bool inputs = part != BackwardPart::weights;
+  const bool recomputes = recomputes_mtp(run.training) && inputs;
+  const bool core = recomputes_core(run.training) && inputs;
+  for (auto i = static_cast<std::int32_t>(chunk.mtp); i-- > 0;) {
+    const MtpChains& mtp = at(chains.mtp, i);
+    const std::int32_t again =
+        (recomputes ? forward_launches(run, kind) : 0) + (core ? core_launches(run) : 0);
+    const std::int32_t timer = begin_layer(run, static_cast<std::int32_t>(chunk.layers) + i,
+                                           part_launches(run, kind, mtp.layer, part) + again, pass);
+    backward_chain(run, mtp.head, part, false, beside.sync, pass);
+    if (recomputes) {
+      forward_chain(run, mtp.layer, Category::recompute, {.layer_input = false}, nullptr, pass);
+    }
+    backward_chain(run, mtp.layer, part, core, beside.sync, pass);
+    if (inputs) {
+      communicate_and_wait(run, chains.to_layers.backward, pass);
+    }
+    backward_chain(run, mtp.embedding, part, false, beside.sync, pass);
+    end_layer(timer, pass);
   }
 }
 

@@ -1,4 +1,5 @@
-// The layers of a model chunk in a pass: forward, recomputed forward, backward.
+// The layers of a model chunk in a pass: forward, recomputed forward, backward. Layers of
+// multi-token prediction follow the model's own head, so that backward ends with it.
 //
 // A layer pass has a host timer that starts with it; what follows starts when both the timer and
 // the layer's last operation have ended.
@@ -22,5 +23,9 @@ void forward_layers(const RunSpec& run, const ModelChains& chains, const Chunk& 
                     const Beside& beside, PassBuilder& pass);
 void backward_layers(const RunSpec& run, const ModelChains& chains, const Chunk& chunk,
                      BackwardPart part, const Beside& beside, PassBuilder& pass);
+void forward_mtp(const RunSpec& run, const ModelChains& chains, const Chunk& chunk,
+                 const Beside& beside, PassBuilder& pass);
+void backward_mtp(const RunSpec& run, const ModelChains& chains, const Chunk& chunk,
+                  BackwardPart part, const Beside& beside, PassBuilder& pass);
 
 }  // namespace shardsim

@@ -129,7 +129,8 @@ OperatorKernels activation_kernels(const Sizes& z) {
 // Copies in the order of the ranks they came from <-> in the order of local experts.
 OperatorKernels sort_kernels(const std::string& label, const RunSpec& run, const Sizes& z,
                              bool to_experts) {
-  if (run.parallel.ep == 1 || z.local == 1) {
+  // DeepEP hands tokens over as they came; the permutation sorts them, once.
+  if (run.parallel.ep == 1 || z.local == 1 || run.moe.dispatcher == Dispatcher::deepep) {
     return {};
   }
   const std::int64_t values = checked_mul(2, checked_mul(z.arrived, z.hidden));
@@ -163,7 +164,8 @@ Communication message(const RunSpec& run, const DerivedCommunication& derived, s
           .group = derived.group,
           .bytes = Bytes{checked_mul(checked_mul(tokens, run.model.hidden), element_bytes(dtype))},
           .dtype = dtype,
-          .trigger = std::move(trigger)};
+          .trigger = std::move(trigger),
+          .spread = derived.primitive == Primitive::all_to_all ? token_spread(run) : std::nullopt};
 }
 
 }  // namespace
@@ -212,7 +214,9 @@ Transition expert_transition(const RunSpec& run, OperatorKind producer, Operator
 }
 
 std::int32_t moe_launches(const RunSpec& run) {
-  const std::int32_t sorts = run.parallel.ep > 1 && local_experts(run) > 1 ? 2 : 0;
+  const bool sorted =
+      run.parallel.ep > 1 && local_experts(run) > 1 && run.moe.dispatcher == Dispatcher::alltoall;
+  const std::int32_t sorts = sorted ? 2 : 0;
   const std::int32_t collectives = (run.parallel.ep > 1 ? 2 : 0) + (run.parallel.etp > 1 ? 2 : 0);
   return 8 + sorts + collectives;
 }

@@ -266,6 +266,16 @@ OperatorKernels plain_kernels(const RunSpec& run, OperatorKind kind, const RankV
       return linear(label, z, local_size(run, weight, Dim::hidden),
                     local_size(run, weight, Dim::vocab));
     }
+    case mtp_projection: {
+      OperatorKernels kernels =
+          linear(label, z, 2 * z.hidden,
+                 local_size(run, operator_weights(run, kind).front(), Dim::hidden));
+      // Both vectors copied beside each other.
+      kernels.forward.insert(kernels.forward.begin(), memory("mtp concat", z, 2 * z.outer, 4));
+      return kernels;
+    }
+    case mtp_output:
+      return {};
     case loss:
       return loss_kernels(z);
     case shared_up:

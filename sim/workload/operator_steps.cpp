@@ -1,5 +1,7 @@
 #include "workload/operator_steps.h"
 
+#include <algorithm>
+
 #include "base/errors.h"
 #include "base/ids.h"
 #include "sharding/derive.h"
@@ -7,6 +9,7 @@
 #include "sharding/moe.h"
 #include "workload/attention_kernels.h"
 #include "workload/moe_kernels.h"
+#include "workload/schedule.h"
 
 namespace shardsim {
 namespace {
@@ -16,6 +19,8 @@ Bytes message_bytes(const RunSpec& run, OperatorKind consumer) {
   std::int64_t width = consumer == OperatorKind::loss ? padded_vocab(run) : run.model.hidden;
   if (consumer == OperatorKind::mla_up) {
     width = latent_width(run.model);
+  } else if (consumer == OperatorKind::mtp_projection) {
+    width = checked_mul(2, run.model.hidden);
   }
   return Bytes{checked_mul(checked_mul(tokens, width),
                            element_bytes(tensor_precision(run.training.precision)))};
@@ -79,7 +84,46 @@ Chain make_chain(const RunSpec& run, const std::vector<OperatorKind>& kinds,
   return chain;
 }
 
+std::size_t place_of(const Chain& chain, OperatorKind kind) {
+  const auto found =
+      std::ranges::find_if(chain, [&](const Operator& op) { return op.kind == kind; });
+  return static_cast<std::size_t>(found - chain.begin());
+}
+
+// Moves `count` operators from `from` to right before `to`, beside whose input they then run.
+void move_beside(Chain& chain, std::size_t from, std::size_t count, std::size_t to) {
+  const auto begin = chain.begin();
+  std::rotate(begin + static_cast<std::ptrdiff_t>(from),
+              begin + static_cast<std::ptrdiff_t>(from + count),
+              begin + static_cast<std::ptrdiff_t>(to));
+  chain[to].beside = static_cast<std::int32_t>(count);
+}
+
+// Shared experts beside the all-to-alls of the routed ones: their first product and activation
+// beside dispatch, the second product beside combine (Megatron, moe/token_dispatcher.py with
+// moe_shared_expert_overlap). Their sum over tp then comes before the residual.
+void run_shared_beside(const RunSpec& run, Chain& chain) {
+  using enum OperatorKind;
+  if (!runs_shared_beside(run) || place_of(chain, shared_up) == chain.size()) {
+    return;
+  }
+  chain[place_of(chain, router)].input = transition_between(run, norm, router);
+  chain.back().input = transition_between(run, shared_down, chain.back().kind);
+  move_beside(chain, place_of(chain, shared_down), 1, place_of(chain, unpermute));
+  move_beside(chain, place_of(chain, shared_up), 2, place_of(chain, expert_sort));
+}
+
 }  // namespace
+
+bool pairs_passes(const RunSpec& run) {
+  return run.training.overlap.ep && run.model.moe && run.parallel.ep > 1 && run.parallel.pp > 1 &&
+         run.parallel.zero < 3 && find_schedule(run.training.schedule).bidirectional;
+}
+
+bool runs_shared_beside(const RunSpec& run) {
+  return run.training.overlap.ep && run.model.moe && run.model.moe->shared_ffn > 0 &&
+         run.parallel.ep > 1 && !pairs_passes(run);
+}
 
 Bytes saved_bytes(const Operator& op) {
   Bytes sum{};
@@ -140,7 +184,16 @@ Transition transition_between(const RunSpec& run, OperatorKind producer, Operato
 }
 
 Chain layer_chain(const RunSpec& run, LayerKind layer, const RankVariant& variant) {
-  return make_chain(run, layer_operators(run.model, layer), layer_saved(run, layer), variant);
+  Chain chain =
+      make_chain(run, layer_operators(run.model, layer), layer_saved(run, layer), variant);
+  run_shared_beside(run, chain);
+  return chain;
+}
+
+Chain mtp_chain(const RunSpec& run, const RankVariant& variant) {
+  Chain chain = make_chain(run, mtp_operators(run.model), mtp_saved(run), variant);
+  run_shared_beside(run, chain);
+  return chain;
 }
 
 Chain embedding_chain(const RunSpec& run) {

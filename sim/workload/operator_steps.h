@@ -24,16 +24,24 @@ struct SavedBytes {  // a tensor that forward leaves for backward, on one rank
 struct Operator {
   OperatorKind kind = OperatorKind::norm;
   OperatorKernels kernels;
-  Transition input;  // from the operator before it in the chain
+  Transition input;         // from the operator before it in the chain
+  std::int32_t beside = 0;  // so many operators before it run beside its input's communication
   std::vector<SavedBytes> saved;
   std::int64_t parameters = 0;  // local
 };
 using Chain = std::vector<Operator>;
 
+// What overlap.ep puts beside dispatch and combine: under dualpipe a forward beside a backward, as
+// its schedule pairs them (workload/pair_pass.h); else the shared experts.
+[[nodiscard]] bool pairs_passes(const RunSpec& run);
+[[nodiscard]] bool runs_shared_beside(const RunSpec& run);
+
 [[nodiscard]] Bytes saved_bytes(const Operator& op);
 
 [[nodiscard]] Chain layer_chain(const RunSpec& run, LayerKind layer = LayerKind::dense,
                                 const RankVariant& variant = {});
+// The projection and the layer of a multi-token prediction, without its embedding and head.
+[[nodiscard]] Chain mtp_chain(const RunSpec& run, const RankVariant& variant = {});
 [[nodiscard]] Chain embedding_chain(const RunSpec& run);
 // Tied embeddings on one stage share the embedding's table: the head then has no parameters.
 [[nodiscard]] Chain head_chain(const RunSpec& run);

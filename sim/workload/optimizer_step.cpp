@@ -95,7 +95,7 @@ void sum_shared_heads(const RunSpec& run, const std::vector<Chunk>& chunks, Pass
   }
   std::int64_t layers = 0;
   for (const Chunk& chunk : chunks) {
-    layers += chunk.layers;
+    layers += chunk.layers + chunk.mtp;
   }
   if (layers == 0) {
     return;
@@ -109,19 +109,22 @@ void sum_shared_heads(const RunSpec& run, const std::vector<Chunk>& chunks, Pass
   pass.communicate(Stream::tp, Category::tp, sum, {}, mask(Stream::dp));
 }
 
-void sum_tied_embeddings(const RunSpec& run, const std::vector<Chunk>& chunks, PassBuilder& pass) {
+void sum_copied_embeddings(const RunSpec& run, const std::vector<Chunk>& chunks,
+                           PassBuilder& pass) {
   const bool at_end = chunks.front().first || chunks.back().last;
+  const bool twice = run.model.tied_embeddings || copies_embedding(run);
   // A bidirectional pipeline's end stages hold both tables: summed with the mirrored parts.
-  if (!run.model.tied_embeddings || run.parallel.pp == 1 || !at_end || chunks.back().mirrored) {
+  if (!twice || run.parallel.pp == 1 || !at_end || chunks.back().mirrored) {
     return;
   }
   const Tensor table = operator_weights(run, OperatorKind::embedding).front();
-  const Communication sum{.primitive = Primitive::all_reduce,
-                          .group = axis_set(Axis::pp),
-                          .bytes = gradient_bytes(run, local_elements(run, table)),
-                          .dtype = run.training.grad_dtype,
-                          .trigger = "tied embeddings",
-                          .end_stages_only = true};
+  const Communication sum{
+      .primitive = Primitive::all_reduce,
+      .group = axis_set(Axis::pp),
+      .bytes = gradient_bytes(run, local_elements(run, table)),
+      .dtype = run.training.grad_dtype,
+      .trigger = run.model.tied_embeddings ? "tied embeddings" : "MTP embedding",
+      .end_stages_only = true};
   pass.communicate(Stream::dp, Category::pp, sum, {}, mask(Stream::tp));
 }
 
@@ -216,6 +219,11 @@ std::int64_t tp_partial_parameters(const RunSpec& run, const std::vector<Chunk>&
     }
     sum += chunk.first ? partial_in(run, embedding_operators(run.model)) : 0;
     sum += chunk.last ? partial_in(run, head_operators()) : 0;
+    if (chunk.mtp > 0) {  // the norm before the head, and the layer; the head is not theirs
+      const std::int64_t each = checked_add(partial_in(run, mtp_operators(run.model)),
+                                            partial_in(run, {OperatorKind::norm}));
+      sum = checked_add(sum, checked_mul(chunk.mtp, each));
+    }
   }
   return sum;
 }
@@ -231,7 +239,7 @@ PassTemplate step_end_pass(const RunSpec& run, const ModelChains& chains,
   }
   sum_replicated(run, chunks, pass);
   sum_shared_heads(run, chunks, pass);
-  sum_tied_embeddings(run, chunks, pass);
+  sum_copied_embeddings(run, chunks, pass);
   sum_mirrored(run, chains, chunks, pass);
   sum_norm(run, pass);
   sum_expert_norm(run, pass);

@@ -75,6 +75,11 @@ PassCosts costs_of_chunk(const RunSpec& run, const ModelChains& chains, const Ch
   if (chunk.last) {
     add(chains.head);
   }
+  for (std::int32_t i = 0; i < chunk.mtp; ++i) {
+    add(at(chains.mtp, i).embedding);
+    add(at(chains.mtp, i).layer);
+    add(at(chains.mtp, i).head);
+  }
   return costs;
 }
 
@@ -97,11 +102,12 @@ double weight_share(const RunSpec& run, const ModelChains& chains) {
 }
 
 std::vector<OrderedPass> join_passes(const std::vector<ScheduledPass>& scheduled,
-                                     bool splits_backward) {
+                                     bool splits_backward, bool pairs) {
   std::vector<OrderedPass> result;
   for (std::size_t i = 0; i < scheduled.size(); ++i) {
     const ScheduledPass& pass = scheduled[i];
     OrderedPass ordered{.kind = pass.kind, .micro_batch = pass.micro_batch, .chunk = pass.chunk};
+    ordered.with_next = pairs && pass.kind == PassKind::forward && pass.with_next;
     if (pass.kind == PassKind::weight) {
       ordered.part = BackwardPart::weights;
     } else if (pass.kind == PassKind::backward && splits_backward) {
@@ -165,7 +171,7 @@ std::vector<std::vector<OrderedPass>> order_passes(const RunSpec& run, const Mod
   }
   std::vector<std::vector<OrderedPass>> result;
   for (const std::vector<ScheduledPass>& passes : passes_of_stages(schedule, input)) {
-    result.push_back(join_passes(passes, schedule.splits_backward));
+    result.push_back(join_passes(passes, schedule.splits_backward, pairs_passes(run)));
   }
   return result;
 }

@@ -8,8 +8,8 @@
 // the bandwidth of the NIC, or of NVLink where the job fits in one node.
 //
 // A pair of B and W that a schedule runs as one is one pass here, a backward that is not split.
-// That a forward runs under the communication of a backward (dualpipe's pairs) is not modelled:
-// they follow each other.
+// A forward that a schedule pairs with the backward after it (dualpipe) is marked where overlap.ep
+// asks for it; without, they follow each other.
 #pragma once
 
 #include <vector>
@@ -24,6 +24,7 @@ struct OrderedPass {
   BackwardPart part = BackwardPart::both;
   std::int32_t micro_batch = 0;
   std::int32_t chunk = 0;
+  bool with_next = false;  // a forward and the backward after it are one pass, pair_pass.h
   bool operator==(const OrderedPass&) const = default;
 };
 

@@ -19,6 +19,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,7 @@
 #include "base/ids.h"
 #include "base/units.h"
 #include "sharding/primitive.h"
+#include "sharding/token_spread.h"
 #include "spec/kernel_shape.h"
 #include "spec/run_spec.h"
 
@@ -89,6 +91,9 @@ struct Communication {
   // Send and recv: which of two independent rows of messages between two stages, the second being
   // that of the mirrored direction.
   std::int32_t channel = 0;
+  // An all_to_all of tokens that go to each node, and each rank, once however many of their experts
+  // are there: `bytes` has a copy per expert all the same.
+  std::optional<TokenSpread> spread{};
   bool operator==(const Communication&) const = default;
 };
 
@@ -114,7 +119,8 @@ struct MemoryEvent {
   std::int32_t label = 0;  // Program::labels
 };
 
-enum class PassKind : std::uint8_t { step_begin, forward, backward, weight, step_end };
+// pair: a forward and a backward that compute under each other's communication (dualpipe).
+enum class PassKind : std::uint8_t { step_begin, forward, backward, weight, pair, step_end };
 
 struct PassTemplate {
   std::string name;
@@ -128,6 +134,9 @@ struct Pass {
   std::int32_t pass_template = 0;  // Program::templates
   std::int32_t micro_batch = -1;   // -1: step begin / end
   std::int32_t chunk = 0;
+  // Of the backward of a pair; the above are its forward's.
+  std::int32_t backward_micro_batch = -1;
+  std::int32_t backward_chunk = 0;
 };
 
 // Bytes that a kind of rank holds all the step long.

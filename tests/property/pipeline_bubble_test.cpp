@@ -116,18 +116,17 @@ TEST_CASE("property: jobs of zb-1p and zb-2p are no longer than zb-h1 and zb-h2"
 }
 
 // DeepSeek-V3, arXiv 2412.19437 table 2: (p/2 - 1)(f&b + b - 3w), b the whole backward, here
-// f&b = f + b for nothing overlaps; for f = b - w >= w. In general (p/2 - 1)(f&b + f - 2w).
+// f&b = f + b for nothing overlaps. It assumes f = b - w >= w: memory and attention cost nothing
+// here, so that a product's three passes take equally long.
 TEST_CASE("property: jobs of dualpipe idle as published") {
-  for (const auto& [p, m] : {std::pair{4, 8}, {4, 12}, {6, 12}, {6, 20}}) {
-    const Measured run = measure(pipeline_job("dualpipe", p, 1, m));
-    const Measured split = measure(pipeline_job("zb-h1", p, 1, 2 * p));
-    const double f = split.seconds.at(PassKind::forward);
-    const double b = split.seconds.at(PassKind::backward);
-    const double w = split.seconds.at(PassKind::weight);
-    INFO("p " << p << " m " << m << " f " << f << " b " << b << " w " << w);
-    const double idle = (p / 2 - 1) * (f + b + w + f - 2 * w);
-    CHECK(run.longest_stage >= 0.99 * m * (f + b + w));
-    CHECK(run.longest_stage <= 1.01 * (m * (f + b + w) + idle) + b + w);
+  for (const auto& [p, m] : {std::pair{4, 8}, {4, 12}, {6, 12}, {6, 20}, {8, 16}}) {
+    RunSpec job = pipeline_job("dualpipe", p, 1, m);
+    job.cluster.gpu.memory_bandwidth = BytesPerSecond{1e24};
+    job.batch.sequence = 64;
+    const double f = measure(job).seconds.at(PassKind::forward);
+    INFO("p " << p << " m " << m << " f " << f);
+    const double published = (p / 2 - 1) * (3 * f + 2 * f - 3 * f);
+    CHECK(about(measure(job).whole, 3 * m * f + published));
   }
 }
 

@@ -143,8 +143,14 @@ inline void add_experts(RunSpec& run) {
   moe.first_dense = pick(std::vector<std::int64_t>{0, 1});
   moe.every = pick(std::vector<std::int64_t>{1, 2});
   moe.dispatch_dtype = pick(std::vector{Precision::bf16, Precision::fp8});
+  std::tie(moe.groups, moe.group_top_k) =
+      pick(std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1}, {4, 2}});
   run.model.bias = Bias::none;
   std::tie(run.parallel.etp, run.parallel.ep) = pick(expert_grids(run.parallel));
+  if (run.parallel.etp == 1) {
+    run.moe.dispatcher = pick(std::vector{Dispatcher::alltoall, Dispatcher::deepep});
+  }
+  run.training.overlap.ep = coin();
   if (coin()) {
     moe.capacity_factor = 1.25;
   }
@@ -181,6 +187,8 @@ inline RunSpec random_run(std::int64_t most_gpus = 64) {
   const ModelSpec model =
       coin() ? jobs::gpt(layers, 1024, 8) : jobs::llama(layers, 1024, 3072, 8, 4, 32000);
   RunSpec run = jobs::job(model, layout);
+  run.model.embedding_norm = coin();
+  run.model.mtp_layers = layout.zero < 3 ? pick(std::vector{0, 0, 1, 2}) : 0;
   run.cluster = random_cluster();
   vary_fabric(run);
   vary_algorithms(run);

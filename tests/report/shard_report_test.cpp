@@ -4,6 +4,7 @@
 
 #include "report/writers/writers.h"
 #include "support/catch.h"
+#include "support/moe_jobs.h"
 #include "workload/programs.h"
 
 using namespace shardsim;
@@ -61,6 +62,40 @@ TEST_CASE("shard report: dp cuts b, tp cuts heads and ffn, pp cuts layers") {
   CHECK(cut(norm, Axis::tp).empty());
   CHECK(cut(tensor(report.weights, "embedding"), Axis::tp) == "V");
   CHECK(cut(tensor(report.weights, "embedding"), Axis::pp).empty());
+}
+
+// Micro batch 1, TP 4, CP 2, DP 2: of [2, s, ffn] one GPU has [1, s/2, ffn/4].
+TEST_CASE("shard report: tp, cp and dp leave a sixteenth of the intermediate") {
+  const ShardReport report =
+      report_of(jobs::job(jobs::llama3_8b(), {.tp = 4, .cp = 2, .dp = 2, .sequence = 8192}));
+  const ShardTensor& ffn = tensor(report.activations, "down input");
+  CHECK(sizes(ffn.full) == Sizes{2, 8192, 14336});
+  CHECK(sizes(ffn.local) == Sizes{1, 4096, 3584});
+  CHECK(elements(ffn.full) == 16 * elements(ffn.local));
+  CHECK(cut(ffn, Axis::tp) == "ffn");
+  CHECK(cut(ffn, Axis::cp) == "s");
+  CHECK(cut(ffn, Axis::dp) == "b");
+}
+
+// EP cuts E and ETP ffn of the experts' weights, whatever tp, cp and dp cut of the rest; their
+// activations are the tokens that reach them.
+TEST_CASE("shard report: ep cuts experts, etp their ffn, edp copies them") {
+  const ShardReport report =
+      report_of(jobs::moe_job({.tp = 2, .pp = 2, .dp = 4, .etp = 2, .ep = 2, .micro_batches = 2}));
+  const ShardTensor& up = tensor(report.weights, "expert up weight");
+  CHECK(cut(up, Axis::ep) == "E");
+  CHECK(cut(up, Axis::etp) == "ffn");
+  CHECK(cut(up, Axis::edp).empty());
+  CHECK(cut(up, Axis::pp) == "L");
+  CHECK(cut(up, Axis::tp).empty());
+  CHECK(up.copies == 2);  // edp
+  const ShardTensor& input = tensor(report.activations, "expert down input");
+  CHECK(cut(input, Axis::etp) == "ffn");
+  // 4 sequences of 128 tokens, top 2: an eighth of the tokens on each of 8 ranks, gathered over
+  // etp.
+  CHECK(sizes(input.full) == Sizes{4 * 128 * 2, 256});
+  CHECK(sizes(input.local) == Sizes{4 * 128 * 2 / 4, 256 / 2});
+  CHECK(cut(tensor(report.weights, "router weight"), Axis::tp).empty());
 }
 
 TEST_CASE("shard report: column and row parallel products dock without a primitive") {

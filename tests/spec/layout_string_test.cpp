@@ -77,6 +77,14 @@ TEST_CASE("layout: against the job") {
   CHECK(errors({"parallel.pp=2", "parallel.vpp=2", "parallel.layout=Et|t*" + rest + "L"}) ==
         "--set:/parallel/vpp: 2 does not match the layout's 2 chunks over 2 stages; use 1, or "
         "leave it out");
+  CHECK(errors({"parallel.pp=2", "model.mtp_layers=1", "parallel.layout=Et|t*" + rest + "mL"})
+            .empty());
+  CHECK(errors({"parallel.pp=2", "model.mtp_layers=1", "parallel.layout=Et|t*" + rest + "L"}) ==
+        "--set:/parallel/layout: the layout holds 0 MTP layers, the model has 1; add 1 m");
+  CHECK(
+      errors({"parallel.pp=2", "model.mtp_layers=1", "parallel.layout=Et*" + rest + "tm|L"}) ==
+      "--set:/parallel/layout: MTP layers outside the last chunk, away from the loss; write every "
+      "m before the L in the last chunk");
   CHECK(errors({"parallel.pp=2", "parallel.layout=Et|t*" + rest + "L",
                 "parallel.count_loss_as_layer=true"}) ==
         "--set:/parallel/layout: stands beside count_embedding_as_layer or count_loss_as_layer, "

@@ -86,3 +86,37 @@ TEST_CASE("experts: loads come from a file, one per expert") {
        "moe.load_file=" + folder + "eight.json"});
   CHECK(run.moe.tokens_per_expert == std::vector<std::int64_t>{1, 2, 3, 4, 5, 6, 7, 8});
 }
+
+TEST_CASE("experts: groups are equal, and those chosen hold a token's experts") {
+  CHECK(problems({"model.moe.groups=3"}) ==
+        "--set:/model/moe/groups: 3 does not divide 8 experts; use 1, 2, 4 or 8");
+  CHECK(problems({"model.moe.groups=4", "model.moe.group_top_k=5"}) ==
+        "--set:/model/moe/group_top_k: a token cannot choose 5 of 4 groups; use at most 4");
+  CHECK(problems({"model.moe.groups=8", "model.moe.group_top_k=1"}) ==
+        "--set:/model/moe/group_top_k: top_k 2 exceeds the experts of the chosen groups: "
+        "group_top_k 1 x 1; use 2 or more");
+  CHECK(problems({"model.moe.groups=4", "model.moe.group_top_k=2"}).empty());
+}
+
+TEST_CASE("experts: deepep sends tokens to whole experts") {
+  CHECK(problems({"moe.dispatcher=deepep", "parallel.ep=4"}).empty());
+  CHECK(problems({"moe.dispatcher=deepep", "parallel.ep=4", "parallel.tp=2", "parallel.sp=true",
+                  "parallel.etp=2"}) ==
+        "--set:/moe/dispatcher: deepep sends tokens to whole experts, etp 2 cuts them; use etp 1, "
+        "or \"alltoall\"");
+}
+
+TEST_CASE("experts: overlap.ep needs something to run beside the all-to-all") {
+  CHECK(problems({"training.overlap.ep=true", "parallel.ep=4"}) ==
+        "--set:/training/overlap/ep: nothing can run beside dispatch and combine: model llama-mini "
+        "has no shared experts, schedule 1f1b pairs no passes; use false, or schedule dualpipe");
+  CHECK(
+      problems({"training.overlap.ep=true", "parallel.ep=4", "model.moe.shared_ffn=1024"}).empty());
+  CHECK(problems({"training.overlap.ep=true", "parallel.ep=4", "parallel.pp=2",
+                  "training.schedule=dualpipe"})
+            .empty());
+  CHECK(problems({"training.overlap.ep=true", "parallel.ep=4", "parallel.pp=2", "parallel.zero=3",
+                  "training.schedule=dualpipe"})
+            .find("/training/overlap/ep: dualpipe's pairs of passes with weights gathered layer by "
+                  "layer are not available; use false, or zero 2 or less") != std::string::npos);
+}

@@ -80,7 +80,8 @@ TEST_CASE("read errors: unknown keys, with the nearest, the foreign and the misp
         "\"sp\"?");
   CHECK(base_errors({"tp=8"}) == "--set:/tp: unknown key \"tp\"; did you mean \"parallel.tp\"?");
   CHECK(base_errors({"batch.zzzzzzzz=8"}) ==
-        "--set:/batch/zzzzzzzz: unknown key \"zzzzzzzz\"; known keys: micro, global, sequence");
+        "--set:/batch/zzzzzzzz: unknown key \"zzzzzzzz\"; known keys: micro, global, "
+        "micro_batches, sequence");
   CHECK(base_errors({"perturbations.0.sped=0.5"}) ==
         "--set:/perturbations/0/sped: unknown key \"sped\"; did you mean \"speed\"?");
 }

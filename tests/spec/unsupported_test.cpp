@@ -56,9 +56,6 @@ TEST_CASE("unsupported: the stack's training keys count too, unless the run over
 }
 
 TEST_CASE("unsupported: features of models, clusters and GPUs") {
-  CHECK(refusal({"model.mtp_layers=1"}) ==
-        "--set:/model/mtp_layers: 1: multi-token prediction is not available in this version; use "
-        "0");
   CHECK(refusal({"cluster.node.nvlink.kind=mesh"}) ==
         "--set:/cluster/node/nvlink/kind: \"mesh\": this way to join the GPUs of a node is not "
         "available in this version; use \"switch\"");

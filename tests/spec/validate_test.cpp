@@ -35,6 +35,11 @@ TEST_CASE("validate: 3 does not divide 64 heads") {
       "divide hidden");
 }
 
+// modelscope/ms-swift#8219: 32 heads, 2 KV heads, TP 8: legal, each rank has one KV head.
+TEST_CASE("validate: fewer KV heads than tensor parallel ranks are no error") {
+  CHECK(small_errors({"gpus=8", "model.heads=32", "model.kv_heads=2", "parallel.tp=8"}).empty());
+}
+
 TEST_CASE("validate: layers that do not divide into stages get a suggestion") {
   // NVIDIA/Megatron-LM#1304: 30 layers over 4 stages silently became 28.
   CHECK(pipeline_errors({"model.layers=30"}) ==
@@ -48,6 +53,9 @@ TEST_CASE("validate: layers that do not divide into stages get a suggestion") {
   CHECK(pipeline_errors({"model.layers=46"}) ==
         "--set:/parallel/pp: 46 layers do not divide into pp 4 stages; use pp 1, 2, 23 or 46, or "
         "layers_per_stage [11, 12, 12, 11] (embedding and loss counted as layers)");
+  CHECK(pipeline_errors({"model.layers=46", "parallel.count_embedding_as_layer=true",
+                         "parallel.count_loss_as_layer=true"})
+            .empty());
   CHECK(pipeline_errors({"model.layers=33"}) ==
         "--set:/parallel/pp: 33 layers do not divide into pp 4 stages; use pp 1, 3, 11 or 33, or "
         "layers_per_stage [8, 9, 8, 8]");
@@ -149,6 +157,17 @@ TEST_CASE("validate: the global batch is shared evenly") {
   CHECK(small_errors({"gpus=8", "batch.global=4"}) ==
         "--set:/batch/global: 4 sequences are not a multiple of micro 1 x dp 8 = 8; use 8; dp "
         "cannot cut a sequence, cp can");
+}
+
+// bigcode-project/starcoder#77: 64 sequences are not 4 x 8 accumulation steps x 1 GPU.
+TEST_CASE("validate: a stated number of micro batches is checked, or gives the global batch") {
+  CHECK(small_errors({"batch.global=64", "batch.micro=4", "batch.micro_batches=8"}) ==
+        "--set:/batch/micro_batches: global 64 is not micro 4 x dp 1 x micro_batches 8 = 32; use "
+        "micro_batches 16, or global 32");
+  CHECK(small_errors({"batch.global=32", "batch.micro=4", "batch.micro_batches=8"}).empty());
+  const RunSpec run = read_text(R"({"model": "llama-mini", "cluster": "pod", "gpus": 2})",
+                                {"batch.micro=4", "batch.micro_batches=8"});
+  CHECK(run.batch.global == 64);
 }
 
 TEST_CASE("validate: what sequence parallelism and context parallelism cut") {

@@ -169,6 +169,20 @@ TEST_CASE("vocab_cut hidden: tables are cut along hidden, partial logits are sum
   CHECK(of_trigger(program, 0, "loss maximum") == 1);
 }
 
+// With sp the layers hold slices of the tokens, the tables slices of the features: four exchanges
+// of one for the other, at each table forward and backward.
+TEST_CASE("vocab_cut hidden with sp: slices of tokens are traded for slices of features") {
+  const RunSpec run = vocabulary(VocabCut::hidden, true);
+  CHECK(local_weights(run, OperatorKind::embedding) == kTable / kTp);
+  const Program program = build(run);
+  const Count traded = communications(program, 0).at({Category::sp, Primitive::all_to_all});
+  CHECK(traded.times == 4);
+  CHECK(traded.bytes == 4 * kTokens * kHidden * 2);
+  CHECK(of_trigger(program, 0, "norm") == 1);
+  CHECK(of_trigger(program, 0, "embedding dgrad") == 1);
+  CHECK(of_trigger(program, 0, "norm dgrad") == 1);
+}
+
 // Whole tables on every rank: 8 x the work of the head, and nothing to communicate without sp.
 TEST_CASE("vocab_cut none: tables are whole, nothing moves without sp") {
   const RunSpec run = vocabulary(VocabCut::none);

@@ -1,7 +1,9 @@
-// Every dense layout of up to 16 ranks under every schedule and ZeRO stage: built, statically
+// Every layout of up to 16 ranks, dense and with experts, under every schedule: built, statically
 // checked (order of collectives, messages that meet, memory that returns, no deadlock), and adding
 // up to the model whatever the layout.
+#include "sharding/moe.h"
 #include "sharding/parameters.h"
+#include "sharding/rank_grid.h"
 #include "support/catch.h"
 #include "workload/programs.h"
 #include "workload/schedule.h"
@@ -75,6 +77,67 @@ void check_world(const Schedule& schedule, std::int64_t tp, std::int64_t dp, std
   }
 }
 
+// Experts, shared experts, a leading dense layer and one layer of multi-token prediction.
+ModelSpec small_moe_model(std::int64_t layers) {
+  ModelSpec model = jobs::llama(layers, 128, 256, 16, 16, 16 * 128);
+  model.mtp_layers = 1;
+  model.moe.emplace();
+  model.moe->experts = 16;
+  model.moe->top_k = 4;
+  model.moe->expert_ffn = 64;
+  model.moe->shared_ffn = 64;
+  model.moe->first_dense = 1;
+  return model;
+}
+
+double flops_per_rank_sum(const Program& program) {
+  double sum = 0;
+  for (std::size_t rank = 0; rank < program.program_of_rank.size(); ++rank) {
+    sum += program_flops(program, static_cast<std::size_t>(program.program_of_rank[rank]),
+                         Category::compute);
+  }
+  return sum;
+}
+
+struct Degrees {
+  std::int64_t tp, cp, dp, pp, ep, etp;
+};
+
+// The same sequences on one rank.
+double flops_alone(const RunSpec& run) {
+  RunSpec alone = run;
+  alone.parallel = {};
+  alone.training.overlap.ep = false;
+  alone.batch.micro_batches = run.batch.micro_batches * run.parallel.dp;
+  return flops_per_rank_sum(build(alone));
+}
+
+// Causal blocks of a ring are whole squares and triangles: their sum is the whole triangle.
+void check_moe_world(const Schedule& schedule, const Degrees& d, int& built) {
+  const std::int64_t vpp = schedule.name == "interleaved" && d.pp > 1 ? 2 : 1;
+  RunSpec run = jobs::job(small_moe_model(2 * d.pp), {.tp = d.tp,
+                                                      .sp = d.tp > 1,
+                                                      .cp = d.cp,
+                                                      .pp = d.pp,
+                                                      .vpp = vpp,
+                                                      .dp = d.dp,
+                                                      .zero = 1,
+                                                      .micro_batches = 2 * d.pp,
+                                                      .sequence = 512});
+  run.training.schedule = schedule.name;
+  run.parallel.ep = d.ep;
+  run.parallel.etp = d.etp;
+  run.training.overlap.ep = d.ep > 1;
+  run.moe.dispatcher = d.etp == 1 ? Dispatcher::deepep : Dispatcher::alltoall;
+  if (!can_run(schedule, run) || !grids_agree(run.parallel)) {
+    return;
+  }
+  INFO(schedule.name << " tp " << d.tp << " cp " << d.cp << " dp " << d.dp << " pp " << d.pp
+                     << " ep " << d.ep << " etp " << d.etp);
+  REQUIRE(flops_per_rank_sum(build(run)) == Approx(flops_alone(run)).epsilon(1e-9));
+  ++built;
+}
+
 }  // namespace
 
 TEST_CASE("small worlds: every layout under every schedule is sound and adds up") {
@@ -92,4 +155,28 @@ TEST_CASE("small worlds: every layout under every schedule is sound and adds up"
     }
   }
   CHECK(built > 1000);
+}
+
+TEST_CASE("small worlds: every grid of experts under every schedule is sound and adds up",
+          "[slow]") {
+  int built = 0;
+  for (const Schedule& schedule : schedules()) {
+    for (std::int64_t tp = 1; tp <= 4; tp *= 2) {
+      for (std::int64_t cp = 1; tp * cp <= 16; cp *= 2) {
+        for (std::int64_t dp = 1; tp * cp * dp <= 16; dp *= 2) {
+          for (std::int64_t pp = 1; tp * cp * dp * pp <= 16; pp *= 2) {
+            for (std::int64_t ep = 1; ep <= tp * cp * dp; ep *= 2) {
+              for (const std::int64_t etp : {std::int64_t{1}, tp}) {
+                const bool fits = ep * etp <= tp * cp * dp && (etp == 1 || tp > 1);
+                if (fits && (pp > 1 || schedule.name == "1f1b")) {
+                  check_moe_world(schedule, {tp, cp, dp, pp, ep, etp}, built);
+                }
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  CHECK(built > 500);
 }

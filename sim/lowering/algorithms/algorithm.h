@@ -19,14 +19,22 @@ namespace shardsim {
 
 // The ranks that one lane of a phase joins.
 enum class Part : std::uint8_t {
-  ring,    // the whole group
-  cycle,   // the whole group, one message from each rank to the next
-  node,    // the group's ranks of one node
-  rail,    // the i-th rank of each node
-  pairs,   // the whole group, each rank to each other
-  scalar,  // the whole group, for messages so small that only latency counts: no links
+  ring,       // the whole group
+  cycle,      // the whole group, one message from each rank to the next
+  node,       // the group's ranks of one node
+  rail,       // the i-th rank of each node
+  pairs,      // the whole group, each rank to each other
+  forwarded,  // the whole group: along each rail to each node, and on to each rank of the node
+  scalar,     // the whole group, for messages so small that only latency counts: no links
 };
-inline constexpr std::size_t kPartCount = 6;
+inline constexpr std::size_t kPartCount = 7;
+
+// How often a lane of Part::forwarded loads the links of each route between nodes and in a node.
+struct ForwardWeights {
+  std::int64_t rail = 1;
+  std::int64_t pair = 1;
+};
+[[nodiscard]] ForwardWeights forward_weights(const GroupShape& shape);
 
 struct Phase {
   Part part = Part::ring;

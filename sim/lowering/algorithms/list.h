@@ -8,6 +8,7 @@ namespace shardsim {
 [[nodiscard]] Algorithm ring_algorithm();
 [[nodiscard]] Algorithm hierarchical_algorithm();
 [[nodiscard]] Algorithm pairwise_algorithm();
+[[nodiscard]] Algorithm forwarded_algorithm();
 [[nodiscard]] Algorithm send_recv_algorithm();
 
 }  // namespace shardsim

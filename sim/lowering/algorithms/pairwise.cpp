@@ -13,7 +13,8 @@ namespace shardsim {
 namespace {
 
 bool applies(Primitive primitive, const GroupShape& shape) {
-  return shape.ranks > 1 && primitive == Primitive::all_to_all;
+  const bool once_per_node = shape.nodes_per_token > 0;  // see forwarded.cpp
+  return shape.ranks > 1 && primitive == Primitive::all_to_all && !once_per_node;
 }
 
 std::vector<Phase> phases(Primitive /*primitive*/, Bytes bytes, const GroupShape& shape,

@@ -10,10 +10,8 @@ namespace shardsim {
 
 const std::vector<Algorithm>& collective_algorithms() {
   static const std::vector<Algorithm> table{
-      ring_algorithm(),
-      hierarchical_algorithm(),
-      pairwise_algorithm(),
-      send_recv_algorithm(),
+      ring_algorithm(),      hierarchical_algorithm(), pairwise_algorithm(),
+      forwarded_algorithm(), send_recv_algorithm(),
   };
   return table;
 }

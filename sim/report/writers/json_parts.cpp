@@ -4,6 +4,7 @@
 
 #include "base/errors.h"
 #include "report/words.h"
+#include "sharding/moe.h"
 
 namespace shardsim {
 
@@ -64,10 +65,16 @@ Json layout_json(const RunSpec& run) {
   out["sp"] = parallel.sp;
   out["cp"] = parallel.cp;
   out["cp_comm"] = word(parallel.cp_comm);
+  out["cp_balanced"] = parallel.cp_balanced;
+  out["cp_a2a"] = parallel.cp_a2a;
   out["pp"] = parallel.pp;
   out["vpp"] = parallel.vpp;
   out["ep"] = parallel.ep;
   out["etp"] = parallel.etp;
+  const ExpertLoads loads = expert_loads(run);
+  out["dispatcher"] = or_null(run.model.moe ? word(run.moe.dispatcher) : "");
+  out["busiest_expert_load"] = finite(loads.busiest);
+  out["dropped_tokens_fraction"] = finite(loads.dropped);
   out["dp"] = parallel.dp;
   out["zero"] = parallel.zero;
   out["zero_group"] = parallel.zero_group;

@@ -58,6 +58,9 @@ std::optional<AxisRow> row(OperatorKind kind, const ParallelSpec& parallel) {
       return AxisRow{shard(Dim::ffn), shard(Dim::ffn), kPartial};
     case head:
       return head_row(parallel.vocab_cut);
+    case mtp_projection:  // columns; the sum of the next operators needs all of them (Megatron,
+                          // multi_token_prediction.py gathers its output)
+      return AxisRow{kReplicate, shard(Dim::hidden), shard(Dim::hidden)};
     case loss:  // vocab-parallel cross-entropy, whose own sums are a named exception
       return parallel.vocab_cut == VocabCut::none
                  ? AxisRow{}
@@ -68,6 +71,7 @@ std::optional<AxisRow> row(OperatorKind kind, const ParallelSpec& parallel) {
     case residual:
     case mla_down:
     case mla_norm:
+    case mtp_output:
     case router:  // every rank of the group routes all tokens it holds
     case permute:
     case unpermute:
