@@ -90,6 +90,10 @@ Bytes gradient_placeholders(const RunSpec& run, const std::vector<Chunk>& chunks
     if (chunk.last) {
       add(products(run, OperatorKind::head));
     }
+    if (chunk.mtp > 0) {
+      add(products(run, OperatorKind::mtp_projection));
+      add(layer_products(run, mtp_layer_kind(run.model)));
+    }
   }
   std::int64_t held = 0;
   for (const Product& product : distinct) {
@@ -104,12 +108,17 @@ Bytes low_precision_weights(const RunSpec& run, const std::vector<Chunk>& chunks
     return Bytes{};
   }
   std::int64_t held = 0;
+  const auto add = [&](LayerKind layer, std::int64_t times) {
+    for (const Product& product : layer_products(run, layer)) {
+      const std::int64_t weights = checked_mul(product.in, product.out);
+      held = checked_add(held, checked_mul(checked_mul(weights, product.copies), times));
+    }
+  };
   for (const Chunk& chunk : chunks) {
     for (const LayerKind layer : chunk.kinds) {
-      for (const Product& product : layer_products(run, layer)) {
-        held = checked_add(held, checked_mul(checked_mul(product.in, product.out), product.copies));
-      }
+      add(layer, 1);
     }
+    add(mtp_layer_kind(run.model), chunk.mtp);
   }
   return Bytes{checked_mul(held, kCopies)};
 }

@@ -63,9 +63,9 @@ TEST_CASE("groundtruth: memory of a mixture counts every expert") {
 }
 
 // DeepSeek-V3 (arXiv 2412.19437 section 1): 180 K H800 hours a trillion tokens, so 15,360 sequences
-// of 4,096 tokens take 19.9 s on 2,048 GPUs. That was in fp8, with little recomputed; here in bf16,
-// all layers recomputed. What its software does each brings the step nearer: tokens once per node,
-// DualPipe, and all-to-alls under the other direction's work.
+// of 4,096 tokens take 19.9 s on 2,048 GPUs. What its software does each brings the step nearer:
+// tokens once per node, DualPipe, all-to-alls under the other direction's work, fp8. It recomputed
+// norms and the up-projections of latent attention: between nothing and all.
 TEST_CASE("groundtruth: what brings DeepSeek-V3 near its published rate", "[slow]") {
   const auto v3 = [](std::vector<std::string> overrides) {
     return read_run(SHARDSIM_TEST_DIR "/../configs/deepseek-v3-2048-h800.json", overrides);
@@ -75,7 +75,11 @@ TEST_CASE("groundtruth: what brings DeepSeek-V3 near its published rate", "[slow
        v3({"moe.dispatcher=deepep", "training.overlap.ep=false", "training.schedule=1f1b"}),
        v3({"moe.dispatcher=deepep", "training.overlap.ep=true", "training.schedule=1f1b"}),
        v3({"moe.dispatcher=deepep", "training.overlap.ep=false", "training.schedule=dualpipe"}),
-       v3({"moe.dispatcher=deepep", "training.overlap.ep=true", "training.schedule=dualpipe"})},
+       v3({"moe.dispatcher=deepep", "training.overlap.ep=true", "training.schedule=dualpipe"}),
+       v3({"moe.dispatcher=deepep", "training.overlap.ep=true", "training.schedule=dualpipe",
+           "training.precision=fp8"}),
+       v3({"moe.dispatcher=deepep", "training.overlap.ep=true", "training.schedule=dualpipe",
+           "training.precision=fp8", "training.recompute=none"})},
       {});
   const double published = 180e3 * 3600 / 1e12 * 15360 * 4096 / 2048;
   for (std::size_t i = 1; i < reports.size(); ++i) {
@@ -83,6 +87,8 @@ TEST_CASE("groundtruth: what brings DeepSeek-V3 near its published rate", "[slow
     CHECK(step(reports[i]) < step(reports[i - 1]));
   }
   CHECK(step(reports[0]) > 2 * published);
-  CHECK(step(reports[4]) > published);
-  CHECK(step(reports[4]) < 1.35 * published);
+  CHECK(step(reports[5]) < 1.2 * published);
+  CHECK(step(reports[5]) > 0.95 * published);
+  CHECK(step(reports[6]) < published);
+  CHECK(step(reports[6]) > 0.75 * published);
 }
