@@ -169,15 +169,16 @@ TEST_CASE("vocab_cut hidden: tables are cut along hidden, partial logits are sum
   CHECK(of_trigger(program, 0, "loss maximum") == 1);
 }
 
-// With sp the layers hold slices of the tokens, the tables slices of the features: four exchanges
-// of one for the other, at each table forward and backward.
+// With sp the layers hold slices of the tokens, the tables slices of the features: one is traded for
+// the other at each table forward and backward, and once more for the head's weight gradient, whose
+// input is kept as a slice of the tokens.
 TEST_CASE("vocab_cut hidden with sp: slices of tokens are traded for slices of features") {
   const RunSpec run = vocabulary(VocabCut::hidden, true);
   CHECK(local_weights(run, OperatorKind::embedding) == kTable / kTp);
   const Program program = build(run);
   const Count traded = communications(program, 0).at({Category::sp, Primitive::all_to_all});
-  CHECK(traded.times == 4);
-  CHECK(traded.bytes == 4 * kTokens * kHidden * 2);
+  CHECK(traded.times == 5);
+  CHECK(traded.bytes == 5 * kTokens * kHidden * 2);
   CHECK(of_trigger(program, 0, "norm") == 1);
   CHECK(of_trigger(program, 0, "embedding dgrad") == 1);
   CHECK(of_trigger(program, 0, "norm dgrad") == 1);

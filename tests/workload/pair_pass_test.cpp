@@ -76,7 +76,7 @@ TEST_CASE("pair: sections between exchanges alternate") {
   CHECK(pair.kind == PassKind::pair);
   const PassTemplate longer = row(tables, "B", PassKind::backward, 5);
   CHECK(order_of(tables, pair_pass(f, longer)) ==
-        "begin F begin B B0 x F0 x B1 x B2 x F1 x B3 x F2 B4 ");
+        "begin F begin B B0 x F0 x B1 x F1 x B2 x B3 x F2 B4 ");
 }
 
 // Each kernel still waits for its own exchange, and for nothing of the other pass but its turn.
