@@ -94,13 +94,13 @@ void derive_batch(Checking& c) {
     return;
   }
   const std::int64_t unit = batch.micro * p.dp;  // below 2^45 by the ranges
-  const bool counted = stated(c, "batch.micro_batches") != nullptr;
+  const bool accumulates = stated(c, "batch.micro_batches") != nullptr;
   if (stated(c, "batch.global") == nullptr) {
-    const std::int64_t times = counted ? batch.micro_batches : p.pp;
+    const std::int64_t times = accumulates ? batch.micro_batches : p.pp;
     if (unit > kMaxBatch / times) {
       give_up(c, "batch.global",
               fmt::format("micro {} x dp {} x {} {} sequences are out of range", batch.micro, p.dp,
-                          counted ? "micro_batches" : "pp", times),
+                          accumulates ? "micro_batches" : "pp", times),
               fmt::format("state a global batch of at most {}", kMaxBatch));
       return;
     }
@@ -115,7 +115,7 @@ void derive_batch(Checking& c) {
                 (batch.global < p.dp ? "; dp cannot cut a sequence, cp can" : ""));
     return;
   }
-  if (counted && batch.micro_batches != batch.global / unit) {
+  if (accumulates && batch.micro_batches != batch.global / unit) {
     complain(c, "batch.micro_batches",
              fmt::format("global {} is not micro {} x dp {} x micro_batches {} = {}", batch.global,
                          batch.micro, p.dp, batch.micro_batches, unit * batch.micro_batches),
