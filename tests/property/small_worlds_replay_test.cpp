@@ -11,8 +11,7 @@ namespace {
 
 TEST_CASE("property: a thousand small worlds are sound and end", "[slow]") {
   CHECK(test::check_cases("small worlds are replayed to their end", 1000, [] {
-    const RunSpec run = test::random_run();
-    RC_PRE(run.gpus <= 16);
+    const RunSpec run = test::random_run(16);
     const RankGrid grid(run.parallel);
     const Program program = build_program(run, grid);
     check_program(program, grid);
