@@ -145,7 +145,8 @@ Program build_program(const RunSpec& run, const RankGrid& grid) {
   SHARDSIM_CHECK(schedule_problems(run).empty(), "the schedule cannot run this shape");
   ProgramTables tables;
   std::vector<Builder> builders;
-  for (const RankVariant& variant : rank_variants(run)) {
+  const RankVariants kinds = rank_variants(run, grid);
+  for (const RankVariant& variant : kinds.variants) {
     builders.emplace_back(run, variant, tables);
   }
   const std::vector<std::vector<Chunk>> chunks = make_chunks(run);
@@ -159,10 +160,9 @@ Program build_program(const RunSpec& run, const RankGrid& grid) {
   }
   Program program = std::move(tables.program);
   program.programs = std::move(programs);
-  const std::vector<std::int32_t> variants = variants_of_ranks(run, grid);
   for (Rank rank = 0; rank < grid.ranks(); ++rank) {
     program.program_of_rank.push_back(grid.coordinate(rank, Axis::pp) * count(builders) +
-                                      at(variants, rank));
+                                      at(kinds.of_rank, rank));
   }
   check_boundaries(run, chunks, program);
   return program;

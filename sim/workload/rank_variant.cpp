@@ -1,31 +1,32 @@
 #include "workload/rank_variant.h"
 
+#include <map>
+#include <utility>
+
 #include "base/ids.h"
 #include "sharding/moe.h"
 #include "workload/context.h"
 
 namespace shardsim {
 
-std::vector<RankVariant> rank_variants(const RunSpec& run) {
-  std::vector<RankVariant> variants;
+RankVariants rank_variants(const RunSpec& run, const RankGrid& grid) {
   const ExpertLoads loads = expert_loads(run);
-  for (std::int32_t attention = 0; attention < attention_kinds(run); ++attention) {
-    for (const double load : loads.kinds) {
-      variants.push_back({.load = load, .attention_kind = attention});
-    }
-  }
-  return variants;
-}
-
-std::vector<std::int32_t> variants_of_ranks(const RunSpec& run, const RankGrid& grid) {
-  const ExpertLoads loads = expert_loads(run);
-  std::vector<std::int32_t> result;
-  result.reserve(static_cast<std::size_t>(grid.ranks()));
+  // Of attention and load. Where ep runs over cp's ranks not every pair has a rank.
+  std::vector<std::pair<std::int32_t, std::int32_t>> pairs;
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> index;
   for (Rank rank = 0; rank < grid.ranks(); ++rank) {
     const std::int32_t load =
         run.model.moe ? at(loads.kind_of_place, grid.coordinate(rank, Axis::ep)) : 0;
-    const std::int32_t attention = attention_kind(run, grid.coordinate(rank, Axis::cp));
-    result.push_back(attention * count(loads.kinds) + load);
+    pairs.emplace_back(attention_kind(run, grid.coordinate(rank, Axis::cp)), load);
+    index.emplace(pairs.back(), 0);
+  }
+  RankVariants result;
+  for (auto& [pair, place] : index) {
+    place = count(result.variants);
+    result.variants.push_back({.load = at(loads.kinds, pair.second), .attention_kind = pair.first});
+  }
+  for (const auto& pair : pairs) {
+    result.of_rank.push_back(index.at(pair));
   }
   return result;
 }

@@ -15,8 +15,11 @@ struct RankVariant {
   bool operator==(const RankVariant&) const = default;
 };
 
-[[nodiscard]] std::vector<RankVariant> rank_variants(const RunSpec& run);  // at least one
-// Index into rank_variants of each rank.
-[[nodiscard]] std::vector<std::int32_t> variants_of_ranks(const RunSpec& run, const RankGrid& grid);
+struct RankVariants {
+  std::vector<RankVariant> variants;  // at least one, each some rank's
+  std::vector<std::int32_t> of_rank;  // index into variants
+};
+
+[[nodiscard]] RankVariants rank_variants(const RunSpec& run, const RankGrid& grid);
 
 }  // namespace shardsim

@@ -41,8 +41,10 @@ TEST_CASE("groundtruth: a layout string for DeepSeek-V3 with its MTP layer", "[s
   const RunReport report = simulate_all({run}, {}).front();
   REQUIRE(report.analysis.breakdown_per_stage.size() == 16);
   const double layer = compute_s(report, 7) / 4;
-  CHECK(compute_s(report, 15) > 2 * layer);
-  CHECK(compute_s(report, 15) < 4 * layer);
+  // A head's 0.93 billion weights, not recomputed, cost as much as 1.3 layers of 0.55 billion active
+  // ones, recomputed.
+  CHECK(compute_s(report, 15) > 3 * layer);
+  CHECK(compute_s(report, 15) < 5 * layer);
 }
 
 // bigscience chronicles-prequel (tr11): hidden 13824, 80 layers, 250k words, 320 A100, TP 8 PP 10
@@ -79,7 +81,8 @@ TEST_CASE("groundtruth: the micro batch has an optimum between launches and the 
 
 // NVIDIA/Megatron-LM#1031: llama2-70b on H100, TP 8 PP 2 DP 48 without recompute 420 TFLOP/s, TP 8
 // PP 8 DP 2 with full recompute 296: 0.70. Neither batch is stated: micro batches of 1, 32 a
-// pipeline, 4,096 tokens, assumed. States on 128 GPUs 33.1 GB, on 768 27.6 GB a GPU.
+// pipeline, 4,096 tokens, assumed. States on 128 GPUs 33.1 GB, on 768 27.6 GB a GPU: both as of 70.6
+// billion parameters, where Llama-2-70B has 69.0.
 TEST_CASE("groundtruth: full recompute costs about a third", "[slow]") {
   const auto run = [](const std::string& gpus, const std::string& pp, const std::string& global,
                       const std::string& recompute) {
@@ -110,6 +113,6 @@ TEST_CASE("groundtruth: full recompute costs about a third", "[slow]") {
   CHECK(ratio <= 0.80);
   CHECK(recomputed.hfu > 1.2 * recomputed.mfu);
   CHECK(plain.hfu == Approx(plain.mfu));
-  CHECK(states_gb(0) == Approx(27.6).epsilon(0.01));
-  CHECK(states_gb(2) == Approx(33.1).epsilon(0.01));
+  CHECK(states_gb(0) == Approx(27.6 * 69.0 / 70.6).epsilon(0.01));
+  CHECK(states_gb(2) == Approx(33.1 * 69.0 / 70.6).epsilon(0.01));
 }
